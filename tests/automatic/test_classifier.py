@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import TimeSeriesSplit
 
 from xdcc import MultiLabelClassifier, metrics
-from xdcc.automatic.candidates import Shape, forest, usual_candidates
+from xdcc.automatic.candidates import Shape, forest, second_level, usual_candidates
 from xdcc.automatic.mixture import Mixture
 from xdcc.automatic.search import TimeBudget
 from xdcc.base.checks import check_fit_data
@@ -52,29 +52,47 @@ def fitted():
 
 
 def test_the_parts(fitted):
-    """Every candidate by itself, calibrated; the mixture of those that entered; its rules."""
+    """Each candidate by itself, calibrated; the mixture of those that entered; its second level."""
     table = pd.DataFrame(fitted.summary_).set_index("candidate")
-    tried = usual_candidates(Shape(140, 6, 4, 140 * 6, 3))
-    assert table.index.tolist() == [candidate.name for candidate in tried]
+    shape = Shape(140, 6, 4, 140 * 6, 3)
+    tried = usual_candidates(shape)
+    assert table.index.tolist() == [*(candidate.name for candidate in tried), "second level"]
+    assert (table.seeds == 1).all()
+    assert np.isnan(table.loc["linear", "rounds"])
     data = check_fit_data(MultiLabelXGBClassifier(), X, Y)
-    mixture, margins_of = Mixture(data), {}
-    for number, candidate in enumerate(tried):
+    mixture, predicted = Mixture(data), {}
+
+    def train(candidate, number, data, X_new):
         found = out_of_fold(candidate.estimator(3 + number, 1), data, fitted.folds_)
         calibration, margins = calibrate_labels(data._replace(X=found.margins), fitted.folds_)
-        row = table.loc[candidate.name]
         right = np.where(Y == 1, expit(margins), 1 - expit(margins))
-        assert row["log_loss"] == pytest.approx(-np.log(right).mean(), rel=1e-4)
+        assert table.log_loss.iloc[number] == pytest.approx(-np.log(right).mean(), rel=1e-4)
+        return margins, calibration.margins(mean_margins(found.estimators, X_new, 4))
+
+    for number, candidate in enumerate(tried):
+        margins, predicted[candidate.name] = train(
+            candidate, number, data, X_NEW.astype(np.float32)
+        )
         mixture.admit(candidate.name, margins)
-        assert row["best_log_loss"] == pytest.approx(mixture.log_loss)
-        predicted = mean_margins(found.estimators, X_NEW.astype(np.float32), 4)
-        margins_of[candidate.name] = calibration.margins(predicted)
-    assert table.loc["linear", "rounds"] != table.loc["linear", "rounds"]
-    shares = table.share[table.share > 0]
-    assert shares.to_dict() == dict(zip(mixture.names, mixture.shares, strict=True))
-    assert shares.sum() == pytest.approx(1)
-    expected = sum(share * margins_of[name] for name, share in shares.items())
+        assert table.best_log_loss.iloc[number] == pytest.approx(mixture.log_loss)
+    shares = dict(zip(mixture.names, mixture.shares, strict=True))
+    assert [(member.name, member.share) for member in fitted.members_] == [*shares.items()]
+    expected = sum(share * predicted[name] for name, share in shares.items())
+
+    stacked = second_level(shape, len(shares))
+    features = check_fit_data(MultiLabelXGBClassifier(), mixture.features, Y)
+    on_new = np.hstack([predicted[name] for name in shares]).astype(np.float32)
+    margins, of_level = train(stacked, len(tried), features, on_new)
+    assert mixture.stack(margins) == bool(fitted.stacked_)
+    assert table.best_log_loss.iloc[-1] == pytest.approx(mixture.log_loss)
+    share = mixture.stacked_share
+    assert [member.share for member in fitted.stacked_] == [share] * (share > 0)
+    for name, own in shares.items():
+        assert table.share[name] == pytest.approx((1 - share) * own)
+    assert table.share.sum() == pytest.approx(1)
+
     proba = fitted.predict_proba(X_NEW)
-    np.testing.assert_allclose(proba, expit(expected))
+    np.testing.assert_allclose(proba, expit((1 - share) * expected + share * of_level), rtol=1e-6)
     np.testing.assert_allclose(fitted.oof_proba_, expit(mixture.margins))
     choice = choose_rule(
         data._replace(X=mixture.margins), fitted.folds_, measure="example_f1", seed=3
@@ -165,7 +183,8 @@ def test_the_best_so_far_when_time_is_up(monkeypatch):
         )
     assert 0 < len(short) < len(long)
     # The least expensive candidates come first.
-    assert short.candidate.tolist() == long.candidate[: len(short)].tolist()
+    of_first = short.candidate[short.candidate != "second level"].tolist()
+    assert of_first == long.candidate[: len(of_first)].tolist()
     assert long.best_log_loss.iloc[-1] <= short.best_log_loss.iloc[-1]
 
 
@@ -178,7 +197,8 @@ def test_more_time_tries_more_candidates_and_never_keeps_a_worse_mixture():
     assert table.share.sum() == pytest.approx(1)
     assert (table.groupby("candidate").share.apply(np.count_nonzero) <= 1).all()
     # It ends by itself when twelve in turn have not helped.
-    assert (table.best_log_loss[-12:] == table.best_log_loss.iloc[-1]).all()
+    last = table[table.candidate != "second level"].best_log_loss
+    assert (last[-12:] == last.iloc[-1]).all()
 
 
 def test_an_estimate_that_exceeds_the_time_left_is_not_begun():

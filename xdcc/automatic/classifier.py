@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NotRequired, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.joint_labelset import JointLabelset
@@ -24,6 +25,7 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
+from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
@@ -36,13 +38,14 @@ from xdcc.decision.rules import AnyRule
 
 
 @declares_parameters
-class MultiLabelClassifier(DecidingEnsemble):
+class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     """Mixes boosters, extra trees and linear models, and keeps what is best for a measure.
 
     Use this when you want the best predictions without choosing a method: name the measure to
     optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
     seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
-    the mixture if that lowers the log-loss by more than chance. All decision rules of
+    the mixture if that lowers the log-loss by more than chance. A second level, a booster on the
+    members' log-odds, is added under the same condition. All decision rules of
     :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on the mixture. For subset accuracy
     an order-free chain (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from its predictions
     how labels depend on each other, if that costs less than the candidates; its rules are preferred
@@ -99,6 +102,9 @@ class MultiLabelClassifier(DecidingEnsemble):
         The mixture, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, for each seed one for each fold, or a single one if it is linear or with
         ``refit=True``.
+    stacked_ : list of Member
+        The second level, one or none: a booster whose features are the members' log-odds. Its
+        `share` is taken from theirs.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
@@ -129,6 +135,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     _stored = MappingProxyType(
         {
             "members_": list[Member],
+            "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
             "rule_": AnyRule | JointLabelset,
         }
@@ -202,6 +209,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         ).run()
         self.folds_ = folds.test
         self.members_ = found.members
+        self.stacked_ = found.stacked
         self.calibration_ = found.calibration
         self.oof_proba_ = found.calibration.proba(found.margins)
         self.oof_proba_[~folds.tested] = np.nan
@@ -241,13 +249,23 @@ class MultiLabelClassifier(DecidingEnsemble):
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        names = table["candidate"]
-        ax.barh(names, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
-        ax.plot(table["best_log_loss"], names, color="black", marker=".", label="mixture so far")
+        rows = range(len(table["candidate"]))
+        ax.barh(rows, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
+        ax.plot(table["best_log_loss"], rows, color="black", marker=".", label="mixture so far")
+        ax.set_yticks(rows, table["candidate"])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
         ax.legend()
         return ax
+
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Average the importances of each label over the members."""
+        return np.asarray(
+            sum(
+                member.share * np.mean([each.label_importances_ for each in member.estimators], 0)
+                for member in self.members_
+            )
+        )
 
     def _check_measure(self) -> None:
         check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
@@ -259,4 +277,4 @@ class MultiLabelClassifier(DecidingEnsemble):
         return self.estimators_
 
     def _joint_margins(self, X: Any) -> Floats:
-        return mixed_margins(self.members_, X, self.n_labels_)
+        return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)

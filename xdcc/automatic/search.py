@@ -25,13 +25,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tqdm import tqdm
 
-from xdcc.automatic.candidates import Candidate, Shape, more_candidates, usual_candidates
+from xdcc.automatic.candidates import (
+    Candidate,
+    Shape,
+    more_candidates,
+    second_level,
+    usual_candidates,
+)
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
-from xdcc.decision.calibration import LabelCalibration, calibrate_labels
+from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.proba_measures import proba_measure
@@ -66,6 +72,8 @@ class SearchResult(NamedTuple):
     ----------
     members : list of Member
         The chosen model: a candidate, or several that are mixed.
+    stacked : list of Member
+        The second level on their margins, if it helps.
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     margins : float64 array of shape (n_samples, n_labels)
@@ -77,6 +85,7 @@ class SearchResult(NamedTuple):
     """
 
     members: list[Member]
+    stacked: list[Member]
     calibration: LabelCalibration
     margins: Floats
     choice: RuleChoice
@@ -185,6 +194,7 @@ class Search:
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
+        self._for_rules = 0.0
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
@@ -209,16 +219,22 @@ class Search:
             if not self._table:
                 _warn_of_short_budget()
                 self._try(usual_candidates(self._shape)[0])
+            stacked = self._stack()
         choice = self._choose_rule()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
             is_last = member is not None and row["seeds"] == member.n_seeds
             row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
+            if stacked:
+                row["share"] *= 1 - stacked[0].share
+        if stacked:
+            self._table[-1]["share"] = stacked[0].share
         margins = np.full(self._data.Y.shape, np.nan)
         margins[self._folds.tested] = self._mixture.margins
         return SearchResult(
             list(self._chosen()),
+            stacked,
             LabelCalibration.without_scaling(self._data),
             margins,
             choice,
@@ -251,7 +267,7 @@ class Search:
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
         begun = time.perf_counter()
-        found = self._train(candidate)
+        found = self._train(candidate, self._data)
         if found is None:
             return False
         trained = time.perf_counter()
@@ -261,19 +277,67 @@ class Search:
             n_seeds += earlier.n_seeds
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
-        calibration, margins = calibrate_labels(
-            self._data._replace(X=raw.astype(np.float64)), self._folds.test, self._budget.entries
-        )
+        calibration, margins = self._calibrate(raw)
+        self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         margins = margins[self._folds.tested]
-        rule_seconds = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         test = self._mixture.admit if earlier is None else self._mixture.improve
         enters = test(candidate.name, margins)
         if enters:
             member = _Trained(candidate, n_seeds, raw, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
-        seconds = time.perf_counter() - begun
-        self._budget.learn(candidate, seconds)
+        self._budget.learn(candidate, time.perf_counter() - begun)
+        self._list(candidate, n_seeds, found, margins, begun)
+        for_second_level = self._budget.estimate(self._second_level())
+        self._budget.reserve(self._for_rules + self._refit_seconds() + for_second_level)
+        return enters
+
+    def _stack(self) -> list[Member]:
+        """Train a second level on the members' margins; an empty list if it does not help."""
+        if not self._folds.tested.all():
+            return []
+        begun = time.perf_counter()
+        self._budget.reserve(self._for_rules + self._refit_seconds())
+        candidate = self._second_level()
+        if self._budget.is_limited:
+            affordable = self._budget.estimate(candidate) < self._budget.left()
+        else:
+            usual = usual_candidates(self._shape)
+            affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
+        if not affordable:
+            return []
+        features = self._mixture.features
+        learned = {
+            name: value
+            for name, value in self._data.learned.items()
+            if name not in ("feature_names_in_", "categories_", "sparse_X_")
+        }
+        of_margins = self._data._replace(
+            X=features,
+            feature_types=None,
+            learned=learned | {"n_features_in_": features.shape[1]},
+        )
+        found = self._train(candidate, of_margins)
+        if found is None:
+            return []
+        calibration, margins = self._calibrate(found.margins)
+        stays = self._mixture.stack(margins)
+        self._list(candidate, 1, found, margins, begun)
+        share = self._mixture.stacked_share
+        return [Member(candidate.name, share, found.estimators, calibration)] if stays else []
+
+    def _second_level(self) -> Candidate:
+        n_members = max(1, len(self._mixture.names))
+        return second_level(self._shape, n_members, self._budget.seconds)
+
+    def _calibrate(self, margins: NDArray[np.floating]) -> Calibrated[LabelCalibration]:
+        data = self._data._replace(X=margins.astype(np.float64))
+        return calibrate_labels(data, self._folds.test, self._budget.entries)
+
+    def _list(
+        self, candidate: Candidate, n_seeds: int, found: OutOfFold, margins: Floats, begun: float
+    ) -> None:
+        """Add a row to the table."""
         losses = self._mixture.losses
         self._table.append(
             {
@@ -282,12 +346,10 @@ class Search:
                 "rounds": getattr(found.unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
-                "seconds": seconds,
+                "seconds": time.perf_counter() - begun,
             }
         )
-        self._budget.reserve(rule_seconds + self._refit_seconds())
         self._progress.update()
-        return enters
 
     def _refit_seconds(self) -> float:
         """Estimate how long it takes to train the members on all rows."""
@@ -304,7 +366,7 @@ class Search:
             return [mean_model(found.estimators)]
         return found.estimators
 
-    def _train(self, candidate: Candidate) -> OutOfFold | None:
+    def _train(self, candidate: Candidate, data: FitData) -> OutOfFold | None:
         """Train a candidate out of fold; None if there was no time for a model of each fold."""
         number = len(self._table)
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
@@ -319,7 +381,7 @@ class Search:
             return left <= 0
 
         try:
-            return out_of_fold(estimator, self._data, self._folds, should_end=is_over)
+            return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except OutOfTime:
             return None
 
