@@ -286,7 +286,7 @@ def test_what_cannot_be_compiled_is_named():
     other = TunedDecisionClassifierCV(
         DynamicChainClassifier(chain_length=2, n_estimators=2), cv=2
     ).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match="ensembles of .*, not of .*DynamicChainClassifier"):
+    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*DynamicChainClassifier"):
         CompiledModel(other)
     foreign = TunedDecisionClassifierCV(LogisticRegression(), cv=2)
     foreign.fit(data.X, data.Y[:, 0])

@@ -16,8 +16,11 @@ from xdcc.base.features import check_features
 from xdcc.base.threads import n_threads
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import TunedDecisionClassifierCV
+from xdcc.decision.rules import CommonThreshold, LabelWise, LeastCost, ThresholdPerLabel
 from xdcc.serving._compiled_prediction import Kernel, logistic
 from xdcc.serving.compiled_layout import LayoutBuilder, affine
+
+_THRESHOLDS = (LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel)
 
 _FEW_ROWS = 64
 """So many rows are predicted by one thread."""
@@ -88,6 +91,9 @@ class CompiledModel:
         check_is_fitted(model, None if is_booster else "rule_")
         first = model if is_booster else model._predictors()[0]
         self._rule = None if is_booster else model.rule_
+        self._thresholds = (
+            np.asarray(self._rule._thresholds()) if isinstance(self._rule, _THRESHOLDS) else None
+        )
         self._constant = None if is_booster else model.calibration_.constant
         builder = LayoutBuilder(
             model.n_features_in_, model.n_labels_, getattr(first, "categories_", {})
@@ -170,9 +176,10 @@ class CompiledModel:
         margins = self._margins(X)
         if self._rule is None or self._constant is None:
             labels = (self._proba(margins) >= 0.5).astype(np.int64)
+        elif self._thresholds is not None:
+            labels = self._constant.in_labels((expit(margins) >= self._thresholds).astype(np.int64))
         else:
-            labels = self._rule.decide(margins).astype(np.int64)
-            labels = self._constant.in_labels(labels)
+            labels = self._constant.in_labels(self._rule.decide(margins).astype(np.int64))
         return self._checker._labels_in_form_of_y(labels)
 
     def _margins(self, X: Any) -> NDArray[np.floating]:

@@ -1,8 +1,9 @@
 """``Layout``: a model as flat arrays, which the loops of ``compiled_walk.h`` read.
 
 Boosters, forests and linear models are *parts*; a member of a mixture has one or several. Trees of
-all parts share their arrays. A tree's nodes lie in the order in which rows visit them: children side
-by side, then what is below the child that is visited more often. Leaves lie apart.
+all parts share their arrays. A tree's tests lie in the order in which rows visit them, depth first:
+after each test comes the child that is visited more often. Leaves lie apart. Equal leaves of a
+forest, of which there are many, are stored once.
 
 What a node tests is a *slot* (``compiled_walk.h``): a feature, the infinity that stands for a
 missing value, and what an entry is that a sparse row does not store: missing for a booster, 0 for a
@@ -340,7 +341,7 @@ class LayoutBuilder:
 
 
 def _visit_order(nodes: _Nodes, root: NDArray[np.intp], cover: Floats) -> NDArray[np.intp]:
-    """Number the tests of trees: below each, first what most rows visit.
+    """Give numbers to the tests of trees: below each, first what most rows visit.
 
     `cover` has the number of rows in each leaf.
     """

@@ -31,7 +31,7 @@ struct Node {
   std::int32_t next[2];  // for smaller values, or none of the set, and others; ~ number of a leaf
 };
 
-struct Tree {  // a booster or a forest
+struct Tree {               // a booster or a forest
   std::int64_t begin, end;  // of its trees
   float const* start;       // [width] margins without trees; NULL: it is a forest
   double const* mean;       // [n_labels] frequencies in the training of a forest
@@ -39,13 +39,13 @@ struct Tree {  // a booster or a forest
 };
 
 struct Linear {
-  std::int32_t const* column;      // [n_features] first column of a feature
-  std::int32_t const* n_values;    // [n_features] categories; 0: it is a number
-  std::int32_t const* indicator;   // [n_features] column that marks missing values, or -1
-  double const* fill;              // [n_features] in place of a missing number
-  double const* weight;            // [n_columns, n_labels]
-  double const* square;            // [n_columns] squares of the scales
-  double const* intercept;         // [n_labels]
+  std::int32_t const* column;     // [n_features] first column of a feature
+  std::int32_t const* n_values;   // [n_features] categories; 0: it is a number
+  std::int32_t const* indicator;  // [n_features] column that marks missing values, or -1
+  double const* fill;             // [n_features] in place of a missing number
+  double const* weight;           // [n_columns, n_labels]
+  double const* square;           // [n_columns] squares of the scales
+  double const* intercept;        // [n_labels]
   bool text_like;
 };
 
@@ -65,17 +65,17 @@ struct Compiled {
   float const* slot_missing;         // [n_slots] for a missing value
   float const* slot_absent;          // [n_slots] for a value that a sparse row does not store
   Node const* nodes;
-  std::int32_t const* root;          // [n_trees] first node, or ~ number of a leaf
-  std::uint32_t const* sets;         // number of categories, then a bit for each, set by set
-  float const* leaf_value;           // [n_leaves, width] of boosters
-  std::int64_t const* leaf_start;    // [n_leaves + 1] entries of a forest's leaf
-  std::int32_t const* leaf_label;    // labels; n_labels + j: label j is unknown
-  double const* leaf_share;          // in the leaf's weight
+  std::int32_t const* root;        // [n_trees] first node, or ~ number of a leaf
+  std::uint32_t const* sets;       // number of categories, then a bit for each, set by set
+  float const* leaf_value;         // [n_leaves, width] of boosters
+  std::int64_t const* leaf_start;  // [n_leaves + 1] entries of a forest's leaf
+  std::int32_t const* leaf_label;  // labels; n_labels + j: label j is unknown
+  double const* leaf_share;        // in the leaf's weight
   std::vector<Tree> trees;
   std::vector<Linear> linear;
   std::vector<Member> members;
-  double const *slope, *intercept;   // [n_labels] of the whole
-  bool has_sets, is_single;          // single: the margins of one booster
+  double const *slope, *intercept;  // [n_labels] of the whole
+  bool has_sets, is_single;         // single: the margins of one booster
 };
 
 struct Rows {
@@ -111,8 +111,8 @@ struct Call {
   Rows rows;
   std::int64_t block;  // rows of a block
   std::vector<Memory> memory;
-  double* out{nullptr};         // [n_rows, n_labels] of a mixture
-  float* single_out{nullptr};   // [n_rows, n_labels] of one booster
+  double* out{nullptr};        // [n_rows, n_labels] of a mixture
+  float* single_out{nullptr};  // [n_rows, n_labels] of one booster
   std::atomic<bool> is_infinite{false};
 
   void Prepare(int n_threads) {
@@ -144,8 +144,8 @@ inline std::int32_t Next(Node const& node, std::uint32_t const* sets, float cons
   return node.next[!(slots[node.slot] < node.threshold)];
 }
 
-/** @brief Go on from eight nodes to leaves, and write their numbers. */
-template <bool kSets>
+/** @brief Go on from eight nodes to leaves, and write their numbers; one row, or one for each. */
+template <bool kSets, bool kOneRow>
 inline void WalkLanes(Compiled const& model, std::int32_t const* from, float const* const* slots,
                       std::int32_t* leaves) {
   Node const* const nodes = model.nodes;
@@ -161,7 +161,8 @@ inline void WalkLanes(Compiled const& model, std::int32_t const* from, float con
     XDCC_UNROLL(8)
     for (int k = 0; k < kLanes; ++k) {
       // A lane that has arrived looks at the first node in vain.
-      std::int32_t const next = Next<kSets>(nodes[std::max(at[k], 0)], sets, slots[k]);
+      std::int32_t const next =
+          Next<kSets>(nodes[std::max(at[k], 0)], sets, slots[kOneRow ? 0 : k]);
       at[k] = at[k] < 0 ? at[k] : next;
       all &= at[k];
     }
@@ -204,13 +205,13 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
   double* frequencies = memory->frequencies.data();
   if (n_rows < kLanes) {
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      std::fill_n(slots, kLanes, first + row * model.n_slots);
+      slots[0] = first + row * model.n_slots;
       for (std::int64_t begin = tree.begin; begin < tree.end; begin += kLanes) {
         auto const n_here = std::min<std::int64_t>(kLanes, tree.end - begin);
         for (int k = 0; k < kLanes; ++k) {
           at[k] = model.root[begin + std::min<std::int64_t>(k, n_here - 1)];
         }
-        WalkLanes<kSets>(model, at, slots, leaves);
+        WalkLanes<kSets, true>(model, at, slots, leaves);
         AddLeaves(model, tree, leaves, n_here, values + row * model.width,
                   frequencies + row * 2 * model.n_labels);
       }
@@ -224,7 +225,7 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
         at[k] = model.root[number];
         slots[k] = first + (begin + k) * model.n_slots;
       }
-      WalkLanes<kSets>(model, at, slots, leaves + begin);
+      WalkLanes<kSets, false>(model, at, slots, leaves + begin);
     }
     for (std::int64_t row = 0; row < n_rows; ++row) {
       AddLeaves(model, tree, leaves + row, 1, values + row * model.width,
@@ -234,8 +235,7 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
 }
 
 /** @brief Add the margins of a booster or a forest to the sums of its member. */
-inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows,
-                     Memory* memory) {
+inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
   std::int64_t const n_labels = model.n_labels;
   bool const is_forest = tree.start == nullptr;
   if (is_forest) {
