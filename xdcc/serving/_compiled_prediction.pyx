@@ -49,6 +49,7 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         int64_t n_labels
         int64_t n_slots
         int64_t width
+        int64_t most_trees
         const int32_t* slot_feature
         const int32_t* slot_start
         const float* slot_missing
@@ -116,6 +117,7 @@ cdef class Kernel:
         model.n_labels = layout.n_labels
         model.n_slots = len(layout.slot_feature)
         model.width = layout.width
+        model.most_trees = max([part.end - part.begin for part in layout.trees], default=0)
         model.slot_feature = elements[int32_t](layout.slot_feature)
         model.slot_start = elements[int32_t](layout.slot_start)
         model.slot_missing = elements[float](layout.slot_missing)

@@ -60,6 +60,7 @@ struct Member {
 struct Compiled {
   std::int64_t n_features, n_labels, n_slots;
   std::int64_t width;                // n_labels, rounded up to a multiple of 4
+  std::int64_t most_trees;           // of a booster or forest
   std::int32_t const* slot_feature;  // [n_slots] ascending
   std::int32_t const* slot_start;    // [n_features + 1] first slot of a feature
   float const* slot_missing;         // [n_slots] for a missing value
@@ -101,7 +102,7 @@ struct Memory {
     frequencies.resize(n * 2 * n_labels);
     sums.resize(n * n_labels);
     totals.resize(n * n_labels);
-    leaves.resize(std::max<std::int64_t>(n, kLanes));
+    leaves.resize(std::max(n, model.most_trees) + kLanes);
   }
 };
 
@@ -207,14 +208,19 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
     for (std::int64_t row = 0; row < n_rows; ++row) {
       slots[0] = first + row * model.n_slots;
       for (std::int64_t begin = tree.begin; begin < tree.end; begin += kLanes) {
-        auto const n_here = std::min<std::int64_t>(kLanes, tree.end - begin);
+        auto* of_lanes = leaves + (begin - tree.begin);
         for (int k = 0; k < kLanes; ++k) {
-          at[k] = model.root[begin + std::min<std::int64_t>(k, n_here - 1)];
+          at[k] = model.root[std::min(begin + k, tree.end - 1)];
+          auto const later = model.root[std::min(begin + kLanes + k, tree.end - 1)];
+          __builtin_prefetch(model.nodes + std::max(later, 0));
         }
-        WalkLanes<kSets, true>(model, at, slots, leaves);
-        AddLeaves(model, tree, leaves, n_here, values + row * model.width,
-                  frequencies + row * 2 * model.n_labels);
+        WalkLanes<kSets, true>(model, at, slots, of_lanes);
+        for (int k = 0; k < kLanes && tree.start != nullptr; ++k) {
+          __builtin_prefetch(model.leaf_value + of_lanes[k] * model.width);
+        }
       }
+      AddLeaves(model, tree, leaves, tree.end - tree.begin, values + row * model.width,
+                frequencies + row * 2 * model.n_labels);
     }
     return;
   }
