@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
-from xdcc.automatic.search import Search, TimeBudget
+from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
@@ -162,23 +162,25 @@ class MultiLabelClassifier(DecidingEnsemble):
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         folds = stratified_folds(data.Y, int(self.cv), seed)
-        found = Search(
-            data,
-            folds,
-            measure=self.measure,
-            seed=seed,
-            n_jobs=self.n_jobs,
-            budget=TimeBudget(started, self.time_budget),
-            verbose=bool(self.verbose),
-        ).run()
-        self.folds_ = folds
+        budget = TimeBudget(started, self.time_budget)
+        search = Search(
+            data, folds, seed=seed, n_jobs=self.n_jobs, budget=budget, verbose=bool(self.verbose)
+        )
+        return self._learn(search.run(), seed, budget)
+
+    def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> Self:
+        """Choose the rule for a mixture, and become fitted."""
+        choice = choose_rule(
+            found, measure=self.measure, seed=seed, n_jobs=self.n_jobs, budget=budget
+        )
+        self.folds_ = found.folds
         self.members_ = found.members
         self.calibration_ = found.calibration
-        self.oof_proba_ = found.calibration.proba(found.margins)
+        self.oof_proba_ = found.calibration.proba(found.data.X)
         self.summary_ = found.summary
-        self.cv_results_ = found.choice.results
-        self.best_score_ = found.choice.score
-        self.rule_ = found.choice.rule
+        self.cv_results_ = choice.results
+        self.best_score_ = choice.score
+        self.rule_ = choice.rule
         return self
 
     @property

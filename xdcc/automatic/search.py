@@ -31,8 +31,8 @@ from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold, OutOfTime
+from xdcc.base.workers import agreed, count_folds, sample_of_all, sum_of_all
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
-from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import out_of_fold
 from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
 from xdcc.decision.rules import MeasureLike
@@ -65,19 +65,38 @@ class SearchResult(NamedTuple):
         The chosen model: a candidate, or several that are mixed.
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
-    margins : float64 array of shape (n_samples, n_labels)
-        Its log-odds out of fold.
-    choice : RuleChoice
-        The chosen rule, and all that were tried.
+    data : FitData
+        Labels and weights of the rows. X are log-odds of the mixture out of fold, float64,
+        `(n_samples, n_labels)`.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+    log_loss : float
+        Of the mixture, out of fold.
+    shape : Shape
+        Of the training data.
     summary : dict of str to list
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     """
 
     members: list[Member]
     calibration: LabelCalibration
-    margins: Floats
-    choice: RuleChoice
+    data: FitData
+    folds: NDArray[np.intp]
+    log_loss: float
+    shape: Shape
     summary: dict[str, list[Any]]
+
+    def sample(self, entries: int) -> "SearchResult":
+        """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
+
+        It has no features and no attributes that `fit` learned.
+        """
+        data = self.data
+        weights = [] if data.sample_weight is None else [data.sample_weight]
+        X, Y, folds, *weights = sample_of_all(
+            data.Y.shape, data.X, data.Y, self.folds, *weights, entries=entries
+        )
+        return self._replace(data=FitData(X, Y, *(weights or [None])), folds=folds)
 
 
 class TimeBudget:
@@ -109,6 +128,10 @@ class TimeBudget:
         self._reserved = 0.0
         self._slowness: dict[type, float] = {}
 
+    def has(self, seconds: float) -> bool:
+        """Tell whether more than so many seconds are left for training, to all workers."""
+        return not self.is_limited or agreed(seconds < self.left())
+
     def reserve(self, seconds: float) -> None:
         """Keep time for what follows the training."""
         self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
@@ -138,7 +161,7 @@ class _Trained:
 
 
 class Search:
-    """One search for the best model.
+    """One search for the best mixture; workers can search together (:mod:`xdcc.base.workers`).
 
     Parameters
     ----------
@@ -146,16 +169,16 @@ class Search:
         Training data.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str, Measure or callable
-        What to maximise.
     seed : int
-        Of the candidates and of drawn rows.
+        Of the candidates.
     n_jobs : int or None
         Threads of the candidates.
     budget : TimeBudget
         When to end.
     verbose : bool
         Whether to show the progress.
+    kinds : tuple of type, optional
+        Classes of the estimators that are tried; all of the candidates' if not given.
     """
 
     def __init__(
@@ -163,25 +186,25 @@ class Search:
         data: FitData,
         folds: NDArray[np.intp],
         *,
-        measure: MeasureLike,
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
+        kinds: tuple[type, ...] = (object,),
     ) -> None:
-        self._data, self._folds, self._measure = data, folds, measure
+        self._data, self._folds, self._kinds = data, folds, kinds
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
-        n_folds = int(folds.max()) + 1
-        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
+        n_rows, n_entries = sum_of_all(np.array([n_rows, n_entries])).tolist()
+        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, count_folds(folds))
         self._mixture = Mixture(data)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
-        """Train the candidates and choose.
+        """Train the candidates and mix them.
 
         Returns
         -------
@@ -195,14 +218,13 @@ class Search:
         with self._progress:
             n_failures = 0
             for candidate in self._candidates():
-                fits = self._budget.estimate(candidate) < self._budget.left()
+                fits = self._budget.has(self._budget.estimate(candidate))
                 n_failures = 0 if fits and self._try(candidate) else n_failures + 1
-                if n_failures >= _MOST_FAILURES or self._budget.left() <= 0:
+                if n_failures >= _MOST_FAILURES or not self._budget.has(0):
                     break
             if not self._table:
                 _warn_of_short_budget()
                 self._try(usual_candidates(self._shape)[0])
-        choice = self._choose_rule()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
@@ -211,12 +233,18 @@ class Search:
         return SearchResult(
             list(self._chosen()),
             LabelCalibration.without_scaling(self._data),
-            self._mixture.margins,
-            choice,
+            self._data._replace(X=self._mixture.margins),
+            self._folds,
+            self._mixture.log_loss,
+            self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
         )
 
     def _candidates(self) -> Iterator[Candidate]:
+        """Yield candidates of the kinds that are tried."""
+        return (c for c in self._all_candidates() if issubclass(c.kind, self._kinds))
+
+    def _all_candidates(self) -> Iterator[Candidate]:
         seconds = self._budget.seconds
         usual = usual_candidates(self._shape, seconds)
         if not self._budget.is_limited:
@@ -287,37 +315,55 @@ class Search:
             of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
             self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
             self._progress.update(0)
-            return left <= 0
+            return not self._budget.has(0)
 
         try:
             return out_of_fold(estimator, self._data, self._folds, should_end=is_over)
         except OutOfTime:
             return None
 
-    def _choose_rule(self) -> RuleChoice:
-        """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
-        of_mixture = self._data._replace(X=self._mixture.margins)
-        entries = self._budget.entries
-        trials: list[RuleTrial] = [
-            try_rules(of_mixture, self._folds, measure=self._measure, entries=entries)
-        ]
-        favourite = 0
-        # The chain is tried only if it costs less than the candidates do.
-        seconds = chain_seconds(self._shape)
-        longest = sum(candidate.seconds for candidate in usual_candidates(self._shape))
-        affordable = seconds < min(longest, self._budget.left())
-        if self._measure == _FOR_LABELSETS and affordable:
-            joint = try_joint(
-                of_mixture,
-                self._folds,
-                measure=self._measure,
-                seed=self._seed,
-                n_jobs=self._n_jobs,
-            )
-            if joint is not None:
-                trials.append(joint.trial)
-                favourite = int(joint.log_loss < self._mixture.log_loss)
-        return choose(trials, self._measure, self._seed, favourite)
+
+def choose_rule(
+    found: SearchResult,
+    *,
+    measure: MeasureLike,
+    seed: int,
+    n_jobs: int | None,
+    budget: TimeBudget,
+) -> RuleChoice:
+    """Try rules on a mixture's margins, and for labelsets an order-free chain.
+
+    Parameters
+    ----------
+    found : SearchResult
+        The mixture.
+    measure : str, Measure or callable
+        What to maximise.
+    seed : int
+        Of drawn rows and of the chain.
+    n_jobs : int or None
+        Threads of the chain.
+    budget : TimeBudget
+        Of the search.
+
+    Returns
+    -------
+    RuleChoice
+    """
+    trials: list[RuleTrial] = [
+        try_rules(found.data, found.folds, measure=measure, entries=budget.entries)
+    ]
+    favourite = 0
+    # The chain is tried only if it costs less than the candidates do.
+    seconds = chain_seconds(found.shape)
+    longest = sum(candidate.seconds for candidate in usual_candidates(found.shape))
+    affordable = seconds < min(longest, budget.left())
+    if measure == _FOR_LABELSETS and affordable:
+        joint = try_joint(found.data, found.folds, measure=measure, seed=seed, n_jobs=n_jobs)
+        if joint is not None:
+            trials.append(joint.trial)
+            favourite = int(joint.log_loss < found.log_loss)
+    return choose(trials, measure, seed, favourite)
 
 
 def _warn_of_short_budget() -> None:

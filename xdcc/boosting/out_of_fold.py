@@ -5,7 +5,7 @@ the other, that would take one training to find the number and another to use it
 round of every fold at a time, the log-loss of all rows is known after each round, so one training
 finds the number, keeps the out-of-fold margins that belong to it, and ends when nothing has
 improved for a while. The boosters share the bins of X: rows of its own fold have the weight 0 for a
-booster, and the updater skips them.
+booster, and the updater skips them. Workers can train together (:mod:`xdcc.base.workers`).
 
 `LogLoss` is the log-loss of margins over known labels, for training with early stopping.
 """
@@ -21,6 +21,7 @@ from sklearn.base import clone
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds
 from xdcc.base.process import late_interrupt
+from xdcc.base.workers import count_folds, grand_total
 
 
 class LogLoss:
@@ -107,7 +108,7 @@ def train_out_of_fold(
             nthread=params.get("nthread"),
         )
     weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
-    held_out = [folds == fold for fold in range(int(folds.max()) + 1)]
+    held_out = [folds == fold for fold in range(count_folds(folds))]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
     loss = LogLoss(data.Y, weight)
     margins, best_margins = np.empty(data.Y.shape, np.float32), np.empty(data.Y.shape, np.float32)
@@ -120,7 +121,7 @@ def train_out_of_fold(
                 matrix, output_margin=True, strict_shape=True, validate_features=False
             )
             margins[rows] = of_all[rows]
-        now = loss(margins)
+        now = grand_total(loss(margins))
         if now < best_loss:
             best_loss, n_best = now, round_ + 1
             margins, best_margins = best_margins, margins
