@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
-from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
+from xdcc.base.domains import Anything, Either, Number, Seed, Switch, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import CV, make_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
@@ -52,8 +52,11 @@ class MultiLabelClassifier(DecidingEnsemble):
         and more candidates are tried as long as it lasts, until twelve in turn have not helped.
         None sets no limit; only then do the same data and seed give the same model on every
         machine.
-    cv : int, default=5
-        Number of folds. A row is predicted by the boosters of all folds together.
+    {cv}
+    refit : bool, default=False
+        Whether each member of the mixture is trained once more on all rows, with the settings that
+        the folds found, to predict new rows. That is several times faster than the models of all
+        folds together, and suits folds of a time series, of which the first train on few rows.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
@@ -78,16 +81,17 @@ class MultiLabelClassifier(DecidingEnsemble):
         rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
-        `estimators`, one for each fold.
+        `estimators`, for each seed one for each fold, or a single one if it is linear or with
+        ``refit=True``.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
-        Calibrated probabilities of the training rows by models that have not seen them.
-    folds_ : int array of shape (n_samples,)
-        Fold of each training row.
+        Calibrated probabilities of the training rows by models that have not seen them; NaN for
+        rows that no fold tests.
+    {folds_}
     {fitted}
 
     Notes
@@ -117,7 +121,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         {
             "measure": Anything(),
             "time_budget": Either(Number(low=0, low_open=True), None),
-            "cv": Number(low=2, whole=True),
+            "cv": CV,
+            "refit": Switch(),
             "random_state": Seed(),
             "n_jobs": Threads(),
             "verbose": Verbosity(),
@@ -126,15 +131,17 @@ class MultiLabelClassifier(DecidingEnsemble):
 
     measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
     time_budget: float | None = None
-    cv: int = 5
+    cv: Any = 5
+    refit: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the candidates, mix them, and choose the rule.
 
         {takes_data}
+        {groups}
 
         Returns
         -------
@@ -144,8 +151,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         Raises
         ------
         ValueError
-            If an argument is out of range, there are fewer rows than folds, the data are not as
-            described, or a callable measure returns no finite number.
+            If an argument is out of range, there are fewer rows or groups than folds, `cv` does
+            not suit, the data are not as described, or a callable measure returns no finite number.
         TypeError
             If a callable measure does not return a number.
         PluginMissingError
@@ -161,27 +168,34 @@ class MultiLabelClassifier(DecidingEnsemble):
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = stratified_folds(data.Y, int(self.cv), seed)
+        folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         budget = TimeBudget(started, self.time_budget)
-        search = Search(
-            data, folds, seed=seed, n_jobs=self.n_jobs, budget=budget, verbose=bool(self.verbose)
-        )
-        return self._learn(search.run(), seed, budget)
+        found = Search(
+            data,
+            folds,
+            refit=bool(self.refit),
+            seed=seed,
+            n_jobs=self.n_jobs,
+            budget=budget,
+            verbose=bool(self.verbose),
+        ).run()
+        self._learn(found, seed, budget)
+        self.folds_ = folds.test
+        self.oof_proba_ = np.full(data.Y.shape, np.nan)
+        self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
+        return self
 
-    def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> Self:
-        """Choose the rule for a mixture, and become fitted."""
+    def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
+        """Keep a mixture, and choose the rule for it."""
         choice = choose_rule(
             found, measure=self.measure, seed=seed, n_jobs=self.n_jobs, budget=budget
         )
-        self.folds_ = found.folds
         self.members_ = found.members
         self.calibration_ = found.calibration
-        self.oof_proba_ = found.calibration.proba(found.data.X)
         self.summary_ = found.summary
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
         self.rule_ = choice.rule
-        return self
 
     @property
     def estimators_(self) -> list[Any]:

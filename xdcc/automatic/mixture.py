@@ -45,7 +45,7 @@ class Member:
     share : float
         Weight of its log-odds; the shares of a mixture sum to 1.
     estimators : list of estimators
-        Models of the folds.
+        Models of the folds, or one that predicts as well as they do together.
     calibration : LabelCalibration
         Of their mean log-odds.
     """

@@ -30,12 +30,14 @@ from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, OutOfTime
-from xdcc.base.workers import agreed, count_folds, sample_of_all, sum_of_all
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime
+from xdcc.base.workers import agreed, sample_of_all, sum_of_all
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
-from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
 from xdcc.decision.rules import MeasureLike
+from xdcc.linear import LogisticLabels
+from xdcc.linear.classifier import mean_model
 
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
@@ -66,10 +68,12 @@ class SearchResult(NamedTuple):
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     data : FitData
-        Labels and weights of the rows. X are log-odds of the mixture out of fold, float64,
-        `(n_samples, n_labels)`.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
+        Labels and weights of the rows that a fold tests. X are log-odds of the mixture out of fold,
+        float64, `(n_tested, n_labels)`.
+    folds : int array of shape (n_tested,)
+        Fold of each of these rows.
+    are_all_tested : bool
+        Whether these are all rows.
     log_loss : float
         Of the mixture, out of fold.
     shape : Shape
@@ -82,6 +86,7 @@ class SearchResult(NamedTuple):
     calibration: LabelCalibration
     data: FitData
     folds: NDArray[np.intp]
+    are_all_tested: bool
     log_loss: float
     shape: Shape
     summary: dict[str, list[Any]]
@@ -167,8 +172,11 @@ class Search:
     ----------
     data : FitData
         Training data.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
+    folds : Folds
+        Which rows each fold is tested and trained on. Only rows that are tested count in the
+        mixture and in the choice of the rule.
+    refit : bool
+        Whether members are trained on all rows in the end.
     seed : int
         Of the candidates.
     n_jobs : int or None
@@ -184,8 +192,9 @@ class Search:
     def __init__(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         *,
+        refit: bool,
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
@@ -193,12 +202,13 @@ class Search:
         kinds: tuple[type, ...] = (object,),
     ) -> None:
         self._data, self._folds, self._kinds = data, folds, kinds
-        self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
+        self._tested, self._folds_of_tested = folds.of_tested(data)
+        self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
         n_rows, n_entries = sum_of_all(np.array([n_rows, n_entries])).tolist()
-        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, count_folds(folds))
-        self._mixture = Mixture(data)
+        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, folds.n_folds)
+        self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._progress = tqdm(unit=" candidates", disable=not verbose)
@@ -233,8 +243,9 @@ class Search:
         return SearchResult(
             list(self._chosen()),
             LabelCalibration.without_scaling(self._data),
-            self._data._replace(X=self._mixture.margins),
-            self._folds,
+            self._tested._replace(X=self._mixture.margins),
+            self._folds_of_tested,
+            bool(self._folds.tested.all()),
             self._mixture.log_loss,
             self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
@@ -262,6 +273,9 @@ class Search:
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
             found = self._members[name]
+            if self._refit:
+                for estimator in found.estimators:
+                    fit_on(estimator, self._data)
             yield Member(name, float(share), found.estimators, found.calibration)
 
     def _try(self, candidate: Candidate) -> bool:
@@ -272,15 +286,16 @@ class Search:
             return False
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
-        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), found.estimators
+        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), self._predictors(found)
         if earlier is not None:
             n_seeds += earlier.n_seeds
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = calibrate_labels(
-            self._data._replace(X=raw.astype(np.float64)), self._folds, self._budget.entries
+            self._data._replace(X=raw.astype(np.float64)), self._folds.test, self._budget.entries
         )
-        self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
+        margins = margins[self._folds.tested]
+        rule_seconds = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         test = self._mixture.admit if earlier is None else self._mixture.improve
         enters = test(candidate.name, margins)
         if enters:
@@ -300,8 +315,24 @@ class Search:
                 "seconds": seconds,
             }
         )
+        self._budget.reserve(rule_seconds + self._refit_seconds())
         self._progress.update()
         return enters
+
+    def _refit_seconds(self) -> float:
+        """Estimate how long it takes to train the members on all rows."""
+        if not self._refit:
+            return 0.0
+        of_members = (r["seconds"] for r in self._table if r["candidate"] in self._mixture.names)
+        return sum(of_members) / (self._shape.n_folds - 1)
+
+    def _predictors(self, found: OutOfFold) -> list[Any]:
+        """Get the estimators that predict new rows; with `refit`, one that is trained later."""
+        if self._refit:
+            return [found.unfitted]
+        if isinstance(found.unfitted, LogisticLabels):
+            return [mean_model(found.estimators)]
+        return found.estimators
 
     def _train(self, candidate: Candidate) -> OutOfFold | None:
         """Train a candidate out of fold; None if there was no time for a model of each fold."""
@@ -354,10 +385,11 @@ def choose_rule(
         try_rules(found.data, found.folds, measure=measure, entries=budget.entries)
     ]
     favourite = 0
-    # The chain is tried only if it costs less than the candidates do.
+    # The chain is tried only if it costs less than the candidates do, and if every row has a
+    # prediction to learn from.
     seconds = chain_seconds(found.shape)
     longest = sum(candidate.seconds for candidate in usual_candidates(found.shape))
-    affordable = seconds < min(longest, budget.left())
+    affordable = seconds < min(longest, budget.left()) and found.are_all_tested
     if measure == _FOR_LABELSETS and affordable:
         joint = try_joint(found.data, found.folds, measure=measure, seed=seed, n_jobs=n_jobs)
         if joint is not None:

@@ -22,7 +22,7 @@ from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, ShouldEnd
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
@@ -274,7 +274,7 @@ int, default="sumGain"
         {X}
         {Y}
         folds : int array of shape (n_samples,)
-            Fold of each row, from 0.
+            Fold of each row, from 0; -1 for rows that are in all training parts, and in no fold.
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
@@ -299,12 +299,13 @@ int, default="sumGain"
         self._native_booster_params()
         require_plugin(type(self).__name__)
         data = clone(self)._begin_fit(X, Y, sample_weight)
-        return self._out_of_fold(data, folds, patience=patience, should_end=should_end)
+        checked = Folds.of(folds, len(data.Y))
+        return self._out_of_fold(data, checked, patience=patience, should_end=should_end)
 
     def _out_of_fold(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         *,
         patience: int = 25,
         should_end: ShouldEnd | None = None,

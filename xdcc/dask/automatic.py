@@ -9,6 +9,7 @@ candidate, and from one of them to the client to choose the decision rule.
 import time
 from collections.abc import Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,8 @@ from xgboost import collective
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.search import Search, SearchResult, TimeBudget
 from xdcc.base.checks import check_fit_data
+from xdcc.base.domains import Number
+from xdcc.base.folds import Folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -41,6 +44,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     Has the parameters and attributes of :class:`xdcc.MultiLabelClassifier`, with these differences:
 
     * The candidates are boosters; forests and linear models are not trained on Dask.
+    * `cv` is a number of folds, and `fit` takes no groups.
     * `n_jobs` is the number of threads of each worker, by default as many as the worker has for its
       tasks, limited by the CPUs that its process may use.
     * `verbose` shows the progress on one of the workers.
@@ -80,6 +84,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
 
     _local = MultiLabelClassifier
     _proba_type = np.float64
+    _domains = MappingProxyType({**MultiLabelClassifier._domains, "cv": Number(low=2, whole=True)})
 
     def fit(
         self,
@@ -146,6 +151,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             absent=absent,
             seed=seed,
             n_jobs=self.n_jobs,
+            refit=bool(self.refit),
             begun=time.perf_counter() - started,
             time_budget=self.time_budget,
             verbose=bool(self.verbose),
@@ -161,6 +167,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         local = MultiLabelClassifier(**self.get_params())
         local._learn_from(learned)
         local._learn(found, seed, TimeBudget(started, self.time_budget))
+        local.folds_ = found.folds
+        local.oof_proba_ = found.calibration.proba(found.data.X)
         become_fitted(self, local)
         return self
 
@@ -172,6 +180,7 @@ def _search(
     absent: NDArray[np.bool_],
     seed: int,
     n_jobs: int | None,
+    refit: bool,
     begun: float,
     time_budget: float | None,
     verbose: bool,
@@ -184,7 +193,8 @@ def _search(
     budget = TimeBudget(time.perf_counter() - begun, time_budget)
     search = Search(
         data,
-        np.concatenate([folds for _, folds in parts]),
+        Folds(np.concatenate([folds for _, folds in parts])),
+        refit=refit,
         seed=seed,
         n_jobs=threads_of_worker(n_jobs),
         budget=budget,

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -18,7 +19,7 @@ from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds, stratified_folds
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
@@ -151,7 +152,7 @@ class LogisticLabels(MultiLabelEstimator):
         with solver_threads(self.n_jobs) as run:
             rows, design = self._learn_columns(data)
             if isinstance(self.C, str):
-                folds = stratified_folds(data.Y, self.cv, self.random_state)
+                folds = Folds(stratified_folds(data.Y, self.cv, self.random_state))
                 found = self._train_folds(rows, folds, run)
                 self.C_, start = found.C, found.coef.mean(axis=0)
             else:
@@ -170,7 +171,7 @@ class LogisticLabels(MultiLabelEstimator):
         {X}
         {Y}
         folds : int array of shape (n_samples,)
-            Fold of each row, from 0.
+            Fold of each row, from 0; -1 for rows that are in all training parts, and in no fold.
         {sample_weight}
 
         Returns
@@ -183,13 +184,13 @@ class LogisticLabels(MultiLabelEstimator):
         ValueError
             As `fit`, or if there is not a fold for each row.
         """
-        return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
+        data = clone(self)._begin_fit(X, Y, sample_weight)
+        return self._out_of_fold(data, Folds.of(folds, len(data.Y)))
 
     def _out_of_fold(
-        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold:
         """Train the models of all folds on checked data."""
-        check_folds(folds, len(data.Y))
         model = clone(self)
         model._begin_fit(data, data.Y)
         with solver_threads(self.n_jobs) as run:
@@ -222,7 +223,7 @@ class LogisticLabels(MultiLabelEstimator):
     def _train_folds(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         run: Run,
         should_end: ShouldEnd | None = None,
     ) -> FoldModels:
@@ -289,6 +290,25 @@ class LogisticLabels(MultiLabelEstimator):
 
     def _proba(self, X: Features) -> Floats:
         return expit(self._margins(X))
+
+
+def mean_model(models: Sequence[LogisticLabels]) -> LogisticLabels:
+    """Make the model whose log-odds are the means of those of some models.
+
+    Parameters
+    ----------
+    models : sequence of LogisticLabels
+        Fitted; they scale X alike, as those of :meth:`LogisticLabels.out_of_fold` do.
+
+    Returns
+    -------
+    LogisticLabels
+        With the means of their coefficients and intercepts.
+    """
+    mean = copy.copy(models[0])
+    mean.coef_ = np.mean([model.coef_ for model in models], axis=0)
+    mean.intercept_ = np.mean([model.intercept_ for model in models], axis=0)
+    return mean
 
 
 def _in_single(data: FitData) -> FitData:
