@@ -80,6 +80,8 @@ class SearchResult(NamedTuple):
         Of the training data.
     summary : dict of str to list
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
+    had_time : bool
+        Whether the time budget was long enough for a candidate.
     """
 
     members: list[Member]
@@ -90,6 +92,7 @@ class SearchResult(NamedTuple):
     log_loss: float
     shape: Shape
     summary: dict[str, list[Any]]
+    had_time: bool
 
     def sample(self, entries: int) -> "SearchResult":
         """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
@@ -101,7 +104,7 @@ class SearchResult(NamedTuple):
         X, Y, folds, *weights = sample_of_all(
             data.Y.shape, data.X, data.Y, self.folds, *weights, entries=entries
         )
-        return self._replace(data=FitData(X, Y, *(weights or [None])), folds=folds)
+        return self._replace(data=FitData(X, Y, weights[0] if weights else None), folds=folds)
 
 
 class TimeBudget:
@@ -219,11 +222,6 @@ class Search:
         Returns
         -------
         SearchResult
-
-        Warns
-        -----
-        UserWarning
-            If the time budget is too short for any candidate.
         """
         with self._progress:
             n_failures = 0
@@ -232,8 +230,8 @@ class Search:
                 n_failures = 0 if fits and self._try(candidate) else n_failures + 1
                 if n_failures >= _MOST_FAILURES or not self._budget.has(0):
                     break
-            if not self._table:
-                _warn_of_short_budget()
+            had_time = bool(self._table)
+            if not had_time:
                 self._try(usual_candidates(self._shape)[0])
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
@@ -249,6 +247,7 @@ class Search:
             self._mixture.log_loss,
             self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
+            had_time,
         )
 
     def _candidates(self) -> Iterator[Candidate]:
@@ -380,7 +379,18 @@ def choose_rule(
     Returns
     -------
     RuleChoice
+
+    Warns
+    -----
+    UserWarning
+        If the time budget was too short for any candidate.
     """
+    if not found.had_time:
+        warnings.warn(
+            "time_budget is too short for any model: a booster of one round is used.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
     trials: list[RuleTrial] = [
         try_rules(found.data, found.folds, measure=measure, entries=budget.entries)
     ]
@@ -396,11 +406,3 @@ def choose_rule(
             trials.append(joint.trial)
             favourite = int(joint.log_loss < found.log_loss)
     return choose(trials, measure, seed, favourite)
-
-
-def _warn_of_short_budget() -> None:
-    warnings.warn(
-        "time_budget is too short for any model: a booster of one round is used.",
-        UserWarning,
-        skip_file_prefixes=(PACKAGE,),
-    )

@@ -86,7 +86,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     _proba_type = np.float64
     _domains = MappingProxyType({**MultiLabelClassifier._domains, "cv": Number(low=2, whole=True)})
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         Y: Any,
@@ -128,7 +128,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         Warns
         -----
         UserWarning
-            If a label is unknown in all rows.
+            If a label is unknown in all rows, or `time_budget` is too short for any candidate: the
+            model is then a booster of one round for each fold.
         """
         started = time.perf_counter()
         self._check_params()

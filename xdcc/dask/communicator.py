@@ -101,7 +101,7 @@ def run_together(
                 place,
                 function,
                 argument,
-                {**tracker_args, "dmlc_task_id": f"{number:08d}"},
+                {**tracker_args, "dmlc_task_id": f"{number:08d} {place.address}"},
                 config,
                 workers=[place.address],
                 pure=False,
