@@ -101,7 +101,7 @@ def among_boosters(
 ) -> xdcc.MultiLabelClassifier:
     """Fit the local estimator without forests and linear models."""
     with pytest.MonkeyPatch.context() as patch:
-        search = partial(Search, kinds=(MultiLabelXGBClassifier,))
+        search = partial(Search, only_boosters=True)
         patch.setattr("xdcc.automatic.classifier.Search", search)
         return xdcc.MultiLabelClassifier(measure, **{"cv": 2, **params}).fit(X, Y, weight)
 
@@ -126,9 +126,10 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
         (np.asarray, Y, None, {}),
         (csr, UNKNOWN, WEIGHT, {"measure": "micro_f1", "random_state": 3}),
         (np.asarray, Y, None, {"measure": "subset_accuracy"}),
+        (np.asarray, Y, None, {"measure": "neg_log_loss"}),
         (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2]), "refit": True}),
     ],
-    ids=["dense", "sparse", "labelsets", "one label"],
+    ids=["dense", "sparse", "labelsets", "probabilities", "one label"],
 )
 def test_is_the_local_model(
     client: Any, form: Any, labels: np.ndarray, weight: Any, params: dict[str, Any]
@@ -245,6 +246,7 @@ def test_time_budget(two: Any) -> None:
         ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
         ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
         ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
+        ({"params": {"measure": "precision_at_4"}}, ValueError, "'precision_at_4' has no value"),
     ],
     ids=lambda case: "" if isinstance(case, dict) else None,
 )

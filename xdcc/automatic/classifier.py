@@ -4,35 +4,48 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NotRequired, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
-from xdcc.base.domains import Anything, Either, Number, Seed, Switch, Threads, Verbosity
+from xdcc.base.domains import (
+    Anything,
+    Either,
+    Number,
+    Seed,
+    Switch,
+    Threads,
+    Verbosity,
+    check_domain,
+)
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
+from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
-from xdcc.decision.measures import Measure
+from xdcc.decision.measures import Measure, MeasureName
+from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
 from xdcc.decision.rules import AnyRule
 
 
 @declares_parameters
-class MultiLabelClassifier(DecidingEnsemble):
+class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     """Mixes boosters, extra trees and linear models, and keeps what is best for a measure.
 
     Use this when you want the best predictions without choosing a method: name the measure to
     optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
     seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
-    the mixture if that lowers the log-loss by more than chance. All decision rules of
+    the mixture if that lowers the log-loss by more than chance. A second level, a booster on the
+    members' log-odds, is added under the same condition. All decision rules of
     :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on the mixture. For subset accuracy
     an order-free chain (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from its predictions
     how labels depend on each other, if that costs less than the candidates; its rules are preferred
@@ -47,6 +60,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
+        Or a measure of probabilities: "label_ranking_average_precision", "precision_at_3" and so
+        on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
+        "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
+        probability at least 0.5.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
         and more candidates are tried as long as it lasts, until twelve in turn have not helped.
@@ -73,16 +90,21 @@ class MultiLabelClassifier(DecidingEnsemble):
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
-        :class:`~xdcc.decision.TunedDecisionClassifierCV`.
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
+        probabilities.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen among all
-        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
+        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A measure of
+        probabilities is that of `oof_proba_`, of the rows that a fold tests.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, for each seed one for each fold, or a single one if it is linear or with
         ``refit=True``.
+    stacked_ : list of Member
+        The second level, one or none: a booster whose features are the members' log-odds. Its
+        `share` is taken from theirs.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
@@ -113,6 +135,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     _stored = MappingProxyType(
         {
             "members_": list[Member],
+            "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
             "rule_": AnyRule | JointLabelset,
         }
@@ -152,7 +175,9 @@ class MultiLabelClassifier(DecidingEnsemble):
         ------
         ValueError
             If an argument is out of range, there are fewer rows or groups than folds, `cv` does
-            not suit, the data are not as described, or a callable measure returns no finite number.
+            not suit, the data are not as described, a callable measure returns no finite number, or
+            a measure of probabilities has no value for the rows that folds test (there are fewer
+            labels than k, or none has both values).
         TypeError
             If a callable measure does not return a number.
         PluginMissingError
@@ -169,6 +194,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+        self._require_value(folds.of_tested(data)[0])
         budget = TimeBudget(started, self.time_budget)
         found = Search(
             data,
@@ -185,12 +211,19 @@ class MultiLabelClassifier(DecidingEnsemble):
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
         return self
 
+    def _require_value(self, data: FitData) -> None:
+        """Stop if a measure of probabilities has no value for these labels."""
+        of_proba = proba_measure(self.measure)
+        if of_proba and (why := of_proba.missing(data)):
+            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
+
     def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
         """Keep a mixture, and choose the rule for it."""
         choice = choose_rule(
             found, measure=self.measure, seed=seed, n_jobs=self.n_jobs, budget=budget
         )
         self.members_ = found.members
+        self.stacked_ = found.stacked
         self.calibration_ = found.calibration
         self.summary_ = found.summary
         self.cv_results_ = choice.results
@@ -227,13 +260,26 @@ class MultiLabelClassifier(DecidingEnsemble):
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        names = table["candidate"]
-        ax.barh(names, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
-        ax.plot(table["best_log_loss"], names, color="black", marker=".", label="mixture so far")
+        rows = range(len(table["candidate"]))
+        ax.barh(rows, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
+        ax.plot(table["best_log_loss"], rows, color="black", marker=".", label="mixture so far")
+        ax.set_yticks(rows, table["candidate"])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
         ax.legend()
         return ax
+
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Average the importances of each label over the members."""
+        return np.asarray(
+            sum(
+                member.share * np.mean([each.label_importances_ for each in member.estimators], 0)
+                for member in self.members_
+            )
+        )
+
+    def _check_measure(self) -> None:
+        check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()
@@ -242,4 +288,4 @@ class MultiLabelClassifier(DecidingEnsemble):
         return self.estimators_
 
     def _joint_margins(self, X: Any) -> Floats:
-        return mixed_margins(self.members_, X, self.n_labels_)
+        return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)

@@ -6,7 +6,7 @@ decides, whatever the measure: it is less noisy. Then all decision rules are tri
 margins. For subset accuracy an order-free chain (:mod:`xdcc.automatic.joint_labelset`) learns from
 these margins how labels depend; it has a log-loss, too, that of whole labelsets. The score of the
 chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
-that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
@@ -25,16 +25,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tqdm import tqdm
 
-from xdcc.automatic.candidates import Candidate, Shape, more_candidates, usual_candidates
+from xdcc.automatic.candidates import (
+    Candidate,
+    Shape,
+    more_candidates,
+    second_level,
+    usual_candidates,
+)
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.workers import agreed, sample_of_all, sum_of_all
-from xdcc.decision.calibration import LabelCalibration, calibrate_labels
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
+from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
-from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
+from xdcc.decision.proba_measures import proba_measure
+from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules, without_choice
 from xdcc.decision.rules import MeasureLike
 from xdcc.linear import LogisticLabels
 from xdcc.linear.classifier import mean_model
@@ -65,6 +74,8 @@ class SearchResult(NamedTuple):
     ----------
     members : list of Member
         The chosen model: a candidate, or several that are mixed.
+    stacked : list of Member
+        The second level on their margins, if it helps.
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     data : FitData
@@ -85,6 +96,7 @@ class SearchResult(NamedTuple):
     """
 
     members: list[Member]
+    stacked: list[Member]
     calibration: LabelCalibration
     data: FitData
     folds: NDArray[np.intp]
@@ -188,8 +200,8 @@ class Search:
         When to end.
     verbose : bool
         Whether to show the progress.
-    kinds : tuple of type, optional
-        Classes of the estimators that are tried; all of the candidates' if not given.
+    only_boosters : bool, default=False
+        Whether only boosters are tried, and no second level.
     """
 
     def __init__(
@@ -202,9 +214,9 @@ class Search:
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
-        kinds: tuple[type, ...] = (object,),
+        only_boosters: bool = False,
     ) -> None:
-        self._data, self._folds, self._kinds = data, folds, kinds
+        self._data, self._folds, self._only_boosters = data, folds, only_boosters
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
@@ -214,6 +226,7 @@ class Search:
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
+        self._for_rules = 0.0
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
@@ -233,13 +246,19 @@ class Search:
             had_time = bool(self._table)
             if not had_time:
                 self._try(usual_candidates(self._shape)[0])
+            stacked = self._stack()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
             is_last = member is not None and row["seeds"] == member.n_seeds
             row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
+            if stacked:
+                row["share"] *= 1 - stacked[0].share
+        if stacked:
+            self._table[-1]["share"] = stacked[0].share
         return SearchResult(
             list(self._chosen()),
+            stacked,
             LabelCalibration.without_scaling(self._data),
             self._tested._replace(X=self._mixture.margins),
             self._folds_of_tested,
@@ -251,8 +270,10 @@ class Search:
         )
 
     def _candidates(self) -> Iterator[Candidate]:
-        """Yield candidates of the kinds that are tried."""
-        return (c for c in self._all_candidates() if issubclass(c.kind, self._kinds))
+        """Yield candidates, boosters if only these are tried."""
+        for candidate in self._all_candidates():
+            if candidate.kind is MultiLabelXGBClassifier or not self._only_boosters:
+                yield candidate
 
     def _all_candidates(self) -> Iterator[Candidate]:
         seconds = self._budget.seconds
@@ -280,7 +301,7 @@ class Search:
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
         begun = time.perf_counter()
-        found = self._train(candidate)
+        found = self._train(candidate, self._data)
         if found is None:
             return False
         trained = time.perf_counter()
@@ -290,19 +311,67 @@ class Search:
             n_seeds += earlier.n_seeds
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
-        calibration, margins = calibrate_labels(
-            self._data._replace(X=raw.astype(np.float64)), self._folds.test, self._budget.entries
-        )
+        calibration, margins = self._calibrate(raw)
+        self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         margins = margins[self._folds.tested]
-        rule_seconds = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         test = self._mixture.admit if earlier is None else self._mixture.improve
         enters = test(candidate.name, margins)
         if enters:
             member = _Trained(candidate, n_seeds, raw, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
-        seconds = time.perf_counter() - begun
-        self._budget.learn(candidate, seconds)
+        self._budget.learn(candidate, time.perf_counter() - begun)
+        self._list(candidate, n_seeds, found, margins, begun)
+        for_second_level = self._budget.estimate(self._second_level())
+        self._budget.reserve(self._for_rules + self._refit_seconds() + for_second_level)
+        return enters
+
+    def _stack(self) -> list[Member]:
+        """Train a second level on the members' margins; an empty list if it does not help."""
+        if self._only_boosters or not self._folds.tested.all():
+            return []
+        begun = time.perf_counter()
+        self._budget.reserve(self._for_rules + self._refit_seconds())
+        candidate = self._second_level()
+        if self._budget.is_limited:
+            affordable = self._budget.estimate(candidate) < self._budget.left()
+        else:
+            usual = usual_candidates(self._shape)
+            affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
+        if not affordable:
+            return []
+        features = self._mixture.features
+        learned = {
+            name: value
+            for name, value in self._data.learned.items()
+            if name not in ("feature_names_in_", "categories_", "sparse_X_")
+        }
+        of_margins = self._data._replace(
+            X=features,
+            feature_types=None,
+            learned=learned | {"n_features_in_": features.shape[1]},
+        )
+        found = self._train(candidate, of_margins)
+        if found is None:
+            return []
+        calibration, margins = self._calibrate(found.margins)
+        stays = self._mixture.stack(margins)
+        self._list(candidate, 1, found, margins, begun)
+        share = self._mixture.stacked_share
+        return [Member(candidate.name, share, found.estimators, calibration)] if stays else []
+
+    def _second_level(self) -> Candidate:
+        n_members = max(1, len(self._mixture.names))
+        return second_level(self._shape, n_members, self._budget.seconds)
+
+    def _calibrate(self, margins: NDArray[np.floating]) -> Calibrated[LabelCalibration]:
+        data = self._data._replace(X=margins.astype(np.float64))
+        return calibrate_labels(data, self._folds.test, self._budget.entries)
+
+    def _list(
+        self, candidate: Candidate, n_seeds: int, found: OutOfFold, margins: Floats, begun: float
+    ) -> None:
+        """Add a row to the table."""
         losses = self._mixture.losses
         self._table.append(
             {
@@ -311,12 +380,10 @@ class Search:
                 "rounds": getattr(found.unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
-                "seconds": seconds,
+                "seconds": time.perf_counter() - begun,
             }
         )
-        self._budget.reserve(rule_seconds + self._refit_seconds())
         self._progress.update()
-        return enters
 
     def _refit_seconds(self) -> float:
         """Estimate how long it takes to train the members on all rows."""
@@ -333,7 +400,7 @@ class Search:
             return [mean_model(found.estimators)]
         return found.estimators
 
-    def _train(self, candidate: Candidate) -> OutOfFold | None:
+    def _train(self, candidate: Candidate, data: FitData) -> OutOfFold | None:
         """Train a candidate out of fold; None if there was no time for a model of each fold."""
         number = len(self._table)
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
@@ -348,7 +415,7 @@ class Search:
             return not self._budget.has(0)
 
         try:
-            return out_of_fold(estimator, self._data, self._folds, should_end=is_over)
+            return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except OutOfTime:
             return None
 
@@ -391,6 +458,9 @@ def choose_rule(
             UserWarning,
             skip_file_prefixes=(PACKAGE,),
         )
+    if of_proba := proba_measure(measure):
+        judged = found.data._replace(X=found.calibration.proba(found.data.X))
+        return without_choice(judged, found.folds, measure=of_proba, seed=seed)
     trials: list[RuleTrial] = [
         try_rules(found.data, found.folds, measure=measure, entries=budget.entries)
     ]

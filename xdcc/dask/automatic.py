@@ -1,7 +1,7 @@
 """``DaskMultiLabelClassifier``: the classifier of ``xdcc.automatic``, trained on several workers.
 
 All workers search together (:class:`xdcc.automatic.search.Search`), each on its own rows, for a
-mixture of boosters: forests and linear models are not trained on Dask. Margins out of fold stay
+mixture of boosters: forests, linear models and a second level are not trained on Dask. Margins out of fold stay
 with the rows; losses are added up. A sample of the rows goes to all workers to calibrate a
 candidate, and from one of them to the client to choose the decision rule.
 """
@@ -43,7 +43,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
 
     Has the parameters and attributes of :class:`xdcc.MultiLabelClassifier`, with these differences:
 
-    * The candidates are boosters; forests and linear models are not trained on Dask.
+    * The candidates are boosters; forests, linear models and a second level are not trained on
+      Dask.
     * `cv` is a number of folds, and `fit` takes no groups.
     * `n_jobs` is the number of threads of each worker, by default as many as the worker has for its
       tasks, limited by the CPUs that its process may use.
@@ -167,6 +168,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         # Another estimator learns, so that what this one had learned before is forgotten.
         local = MultiLabelClassifier(**self.get_params())
         local._learn_from(learned)
+        local._require_value(found.data)
         local._learn(found, seed, TimeBudget(started, self.time_budget))
         local.folds_ = found.folds
         local.oof_proba_ = found.calibration.proba(found.data.X)
@@ -200,6 +202,6 @@ def _search(
         n_jobs=threads_of_worker(n_jobs),
         budget=budget,
         verbose=verbose and collective.get_rank() == 0,
-        kinds=(MultiLabelXGBClassifier,),
+        only_boosters=True,
     )
     return search.run().sample(budget.entries)

@@ -12,7 +12,6 @@ from typing import Any, Literal, NotRequired, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
@@ -20,6 +19,7 @@ from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
+from xdcc.base.importance import LabelImportances
 from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
@@ -40,7 +40,7 @@ _OOB_SAMPLES = 0.632
 
 
 @declares_parameters
-class SketchedExtraTreesClassifier(MultiLabelEstimator):
+class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     """Extra trees that search their splits on random projections of the labels.
 
     Extremely randomised trees (Geurts, Ernst and Wehenkel, 2006) draw features and one threshold
@@ -196,43 +196,9 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             del self.oob_proba_
         return self
 
-    @property
-    def label_importances_(self) -> NDArray[np.float64]:
-        """How much the tests of each feature lower the Gini impurity of each label.
-
-        Returns
-        -------
-        float64 array of shape (n_labels, n_features)
-            Each row sums to 1; it is zero if no test lowers the impurity of the label.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self)
-        decrease = impurity_decrease(self.forest_, self.n_features_in_)
-        total = decrease.sum(axis=1, keepdims=True)
-        return np.divide(decrease, total, out=np.zeros_like(decrease), where=total > 0)
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """How much the tests of each feature lower the Gini impurity, summed over the labels.
-
-        Returns
-        -------
-        float64 array of shape (n_features,)
-            Sums to 1; zeros if there is no test at all.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self)
-        decrease = impurity_decrease(self.forest_, self.n_features_in_).sum(axis=0)
-        total = decrease.sum()
-        return decrease / total if total > 0 else decrease
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Sum up how much the tests of each feature lower the Gini impurity of each label."""
+        return impurity_decrease(self.forest_, self.n_features_in_)
 
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None

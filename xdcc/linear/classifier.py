@@ -20,6 +20,7 @@ from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
+from xdcc.base.importance import LabelImportances
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
@@ -37,7 +38,7 @@ _SINGLE: Any = np.float32
 
 
 @declares_parameters
-class LogisticLabels(MultiLabelEstimator):
+class LogisticLabels(LabelImportances, MultiLabelEstimator):
     """L2-penalised logistic regressions of all labels, trained in one batch.
 
     The regressions share the products of X with their coefficients, which is most of the work. The
@@ -201,6 +202,16 @@ class LogisticLabels(MultiLabelEstimator):
         for estimator, coef in zip(estimators, found.coef, strict=True):
             estimator._keep(coef.astype(np.float64), design)
         return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
+
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Sum up the variances of each feature's terms in the log-odds of the training rows."""
+        columns = self._columns
+        used = columns.scale > 0
+        one = np.zeros(len(used))
+        variances = (self.coef_ * np.divide(columns.deviation, columns.scale, one, where=used)) ** 2
+        gains = np.zeros((self.n_features_in_, self.n_labels_))
+        np.add.at(gains, columns.features, variances.T)
+        return gains.T
 
     def _learn_columns(self, data: FitData) -> tuple[FitData, Design | None]:
         """Learn the columns; return the transformed rows, and their rotation if they are dense."""
