@@ -1,9 +1,9 @@
 """``DaskMultiLabelClassifier``: the classifier of ``xdcc.automatic``, trained on several workers.
 
 All workers search together (:class:`xdcc.automatic.search.Search`), each on its own rows, for a
-mixture of boosters: forests, linear models and a second level are not trained on Dask. Margins out of fold stay
-with the rows; losses are added up. A sample of the rows goes to all workers to calibrate a
-candidate, and from one of them to the client to choose the decision rule.
+mixture of boosters: forests, linear models and a second level are not trained on Dask. Margins out
+of fold stay with the rows; losses are added up. A sample of the rows goes to all workers to
+calibrate a candidate, and from one of them to the client to choose the decision rule.
 """
 
 import time
