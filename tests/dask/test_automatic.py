@@ -1,7 +1,7 @@
 """``DaskMultiLabelClassifier``: the model of a local search among boosters, or a clean failure.
 
-As in ``test_local_model.py``, there are few values per feature. With fewer than 300 rows no booster
-draws rows. The workers are threads of this process, but for tests in which one of them dies.
+As in ``test_local_model.py``, there are few values per feature. With 300 rows or more a booster draws
+rows. The workers are threads of this process, but for a test in which one of them dies.
 """
 
 import importlib
@@ -39,14 +39,14 @@ from xgboost.collective import Config  # noqa: E402
 
 from xdcc.dask import DaskMultiLabelClassifier, WorkerLostError  # noqa: E402
 
-N_SAMPLES, N_FEATURES, N_LABELS = 200, 4, 3
+N_SAMPLES, N_FEATURES, N_LABELS = 320, 4, 3
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 9, size=(N_SAMPLES, N_FEATURES)).astype(np.float32)
 Y = (X[:, :N_LABELS] + X[:, 1:] + RNG.normal(scale=4, size=(N_SAMPLES, N_LABELS)) > 9).astype(float)
 UNKNOWN = np.where(RNG.random(Y.shape) < 0.2, np.nan, Y)
 X[RNG.random(X.shape) < 0.1] = np.nan
 WEIGHT = RNG.uniform(0.2, 3, N_SAMPLES)
-CHUNKS = (30, 90, 50, 30)
+CHUNKS = (60, 130, 80, 50)
 
 
 def cluster(n_workers: int, processes: bool = False) -> Any:
@@ -127,7 +127,7 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
         (csr, UNKNOWN, WEIGHT, {"measure": "micro_f1", "random_state": 3}),
         (np.asarray, Y, None, {"measure": "subset_accuracy"}),
         (np.asarray, Y, None, {"measure": "neg_log_loss"}),
-        (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2]), "refit": True}),
+        (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2])}),
     ],
     ids=["dense", "sparse", "labelsets", "probabilities", "one label"],
 )
@@ -143,12 +143,21 @@ def test_is_the_local_model(
     assert_same_model(found, among_boosters(form(X), labels, weight, **params), form(X))
 
 
+def test_refit(two: Any) -> None:
+    """On fewer than 300 rows, of which no booster draws some."""
+    part, labels = X[:240], Y[:240]
+    there = [rows(array, (100, 140)) for array in (part, labels)]
+    found = on(two, refit=True).fit(*there)
+    assert_same_model(found, among_boosters(part, labels, refit=True), part)
+    assert len(found.estimators_) == len(found.members_)
+
+
 def test_what_only_one_worker_knows(two: Any) -> None:
     """Constant labels, an unknown one, one that one worker does not know, rows without weight."""
     labels = np.column_stack((Y, np.ones(N_SAMPLES), np.full(N_SAMPLES, np.nan)))
     weight = WEIGHT.copy()
-    labels[:110, 0] = np.nan
-    weight[:110] = 0
+    labels[:190, 0] = np.nan
+    weight[:190] = 0
     warning = "label 'label_4'. It is taken as absent."
     with pytest.warns(UserWarning, match=warning):
         found = on(two).fit(rows(X), rows(labels), rows(weight))
@@ -233,8 +242,8 @@ def test_time_budget(two: Any) -> None:
         ({"Y": Y}, TypeError, "Y is a ndarray"),
         ({"weight": WEIGHT}, TypeError, "sample_weight is a ndarray"),
         ({"X": da.from_array(X, chunks=(50, 2))}, ValueError, "X is cut into 2 chunks of columns"),
-        ({"Y": da.from_array(Y, chunks=(100, 3))}, ValueError, "X has 4 chunks of rows, Y has 2"),
-        ({"Y": rows(Y, CHUNKS[::-1])}, ValueError, "Chunk 1 has 90 rows of X and 50 of Y"),
+        ({"Y": da.from_array(Y, chunks=(160, 3))}, ValueError, "X has 4 chunks of rows, Y has 2"),
+        ({"Y": rows(Y, CHUNKS[::-1])}, ValueError, "Chunk 0 has 60 rows of X and 50 of Y"),
         (
             {"Y": rows(Y + 1)},
             ValueError,
@@ -242,7 +251,7 @@ def test_time_budget(two: Any) -> None:
         ),
         ({"weight": rows(0 * WEIGHT)}, ValueError, "sample_weight is zero in every row"),
         ({"Y": rows(np.nan * Y)}, ValueError, "Y has no known label"),
-        ({"params": {"cv": 201}}, ValueError, "201 folds need as many rows, but n_samples=200"),
+        ({"params": {"cv": 321}}, ValueError, "321 folds need as many rows, but n_samples=320"),
         ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
         ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
         ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
@@ -264,8 +273,8 @@ def test_unknown_chunk_sizes(two: Any) -> None:
         dd.from_pandas(pd.DataFrame(part), npartitions=4).to_dask_array() for part in (X, Y)
     )
     assert_same_model(on(two).fit(features, labels), among_boosters(X, Y), X)
-    fewer = dd.from_pandas(pd.DataFrame(Y[:160]), npartitions=4).to_dask_array()
-    with pytest.raises(ValueError, match=r"Chunk 0 .*inconsistent numbers of samples: \[50, 40\]"):
+    fewer = dd.from_pandas(pd.DataFrame(Y[:280]), npartitions=4).to_dask_array()
+    with pytest.raises(ValueError, match=r"Chunk 0 .*inconsistent numbers of samples: \[80, 70\]"):
         on(two).fit(features, fewer)
 
 

@@ -60,6 +60,21 @@ def count_folds(folds: NDArray[np.intp]) -> int:
     return int(collective.allreduce(largest, collective.Op.MAX)[0]) + 1
 
 
+def rows_of_all(n_rows: int) -> tuple[int, int]:
+    """Count the rows of lower ranks, and those of all, by the number of one's own.
+
+    Examples
+    --------
+    >>> rows_of_all(5)
+    (0, 5)
+    """
+    rank = collective.get_rank()
+    lengths = np.zeros(collective.get_world_size(), dtype=np.int64)
+    lengths[rank] = n_rows
+    lengths = sum_of_all(lengths)
+    return int(lengths[:rank].sum()), int(lengths.sum())
+
+
 def sample_of_all(
     shape: tuple[int, int], *columns: NDArray[Any], entries: int = 2**21
 ) -> list[NDArray[Any]]:
@@ -85,12 +100,9 @@ def sample_of_all(
     [array([3, 4]), array([[0.5],
            [1. ]])]
     """
-    n_rows, rank = shape[0], collective.get_rank()
-    lengths = np.zeros(collective.get_world_size(), dtype=np.int64)
-    lengths[rank] = n_rows
-    lengths = sum_of_all(lengths)
-    rows = sample_rows((int(lengths.sum()), shape[1]), entries=entries) - lengths[:rank].sum()
-    own = (rows >= 0) & (rows < n_rows)
+    before, n_rows = rows_of_all(shape[0])
+    rows = sample_rows((n_rows, shape[1]), entries=entries) - before
+    own = (rows >= 0) & (rows < shape[0])
     samples = []
     for column in columns:
         sample = np.zeros((len(rows), *column.shape[1:]), column.dtype)

@@ -64,9 +64,10 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     -----
     The first worker gets the first chunks of rows, and so on; chunks that are elsewhere are copied
     there. Folds, candidates and mixture are those of a local search among boosters. The models are
-    equal, except for rounding, if no feature has more values than a booster has bins (64), and if
-    no candidate draws rows; with 300 rows or more the first one does, and each worker draws its
-    own rows. On rows of a sample, see `oof_proba_`, the labels are calibrated, and the client
+    equal, except for rounding, if no feature has more values than a booster has bins (64).
+    Otherwise the quantiles of the workers are merged, and bins can differ slightly. With a
+    `time_budget`, or when members are trained on all rows with ``refit=True``, each worker can draw
+    its own rows. On rows of a sample, see `oof_proba_`, the labels are calibrated, and the client
     chooses the rule; all other margins stay with the workers.
 
     Examples
