@@ -1,7 +1,7 @@
 """``DaskMultiLabelClassifier``: the model of a local search among boosters, or a clean failure.
 
-As in ``test_local_model.py``, there are few values per feature. With 300 rows or more a booster draws
-rows. The workers are threads of this process, but for a test in which one of them dies.
+As in ``test_local_model.py``, there are few values per feature. With 300 rows or more a booster
+draws rows. The workers are threads of this process, but for a test in which one of them dies.
 """
 
 import importlib

@@ -200,7 +200,7 @@ def is_gain(before: Floats, after: Floats) -> bool:
     gain = before - after
     n_rows = grand_total(len(gain))
     mean = grand_total(gain.sum()) / n_rows
-    return mean > np.sqrt(grand_total(((gain - mean) ** 2).sum())) / n_rows
+    return bool(mean > np.sqrt(grand_total(((gain - mean) ** 2).sum())) / n_rows)
 
 
 class Mixture:

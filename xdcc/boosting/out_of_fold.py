@@ -79,9 +79,9 @@ class RowDraws:
     --------
     >>> draws = RowDraws(0.5, 0, 0, 6)
     >>> draws(3, 1)
-    array([ True, False,  True,  True, False,  True])
+    array([ True, False,  True, False,  True, False])
     >>> RowDraws(0.5, 0, 2, 4)(3, 1)
-    array([ True,  True, False,  True])
+    array([ True, False,  True, False])
     """
 
     share: float

@@ -73,6 +73,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     Examples
     --------
     >>> import dask.array
+    >>> import distributed
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> X, Y = (dask.array.from_array(part, chunks=(50, -1)) for part in (data.X, data.Y))
@@ -86,7 +87,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
 
     _local = MultiLabelClassifier
     _proba_type = np.float64
-    _domains = MappingProxyType({**MultiLabelClassifier._domains, "cv": Number(low=2, whole=True)})
+    _domains = MappingProxyType({"cv": Number(low=2, whole=True)})
 
     def fit(  # type: ignore[override]
         self,

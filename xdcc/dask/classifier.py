@@ -74,6 +74,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
     Examples
     --------
     >>> import dask.array
+    >>> import distributed
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> X, Y = (dask.array.from_array(part, chunks=(50, -1)) for part in (data.X, data.Y))

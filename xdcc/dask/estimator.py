@@ -54,6 +54,12 @@ class DaskEstimator(MultiLabelEstimator):
 
     _client: distributed.Client | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Take the domains of the local estimator's parameters, and the class's own."""
+        own = vars(cls).get("_domains", {})
+        cls._domains = MappingProxyType({**cls._local._domains, **own})
+        super().__init_subclass__(**kwargs)
+
     @property
     def client(self) -> distributed.Client:
         """The Dask client that was set, otherwise the current one."""
