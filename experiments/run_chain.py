@@ -40,6 +40,8 @@ from tqdm import tqdm
 from xdcc import MultiLabelClassifier, metrics
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import SPLIT_METHOD_NUMBERS
+from xdcc.base.domains import Either
+from xdcc.base.labels import check_labels
 from xdcc.base.plugin import PluginMissingError, plugin_version
 from xdcc.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -50,6 +52,7 @@ from xdcc.data.arff_rows import LABEL_VALUES
 from xdcc.data.registry import DATASETS
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.measures import MeasureName
+from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
 
 matplotlib.use("Agg")  # only files are written: no display is needed
 
@@ -175,7 +178,8 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
         help="further XGBoost parameters of every booster, for example \"{'eta': 0.1}\"; "
         "eta is 0.3 by default")  # fmt: skip
     add("--measure", type=_measure, default="example_f1", metavar="NAME",
-        help="the metric that auto, order-free and ml-xgb-tuned optimise "
+        help="the metric that auto, order-free and ml-xgb-tuned optimise; auto also takes "
+        "metrics of probabilities such as ndcg_at_5 or neg_log_loss "
         "(default: example_f1)")  # fmt: skip
     add("-t", "--features_to_transform", type=_names, default=[], metavar="LIST",
         help="comma-separated features to encode by the rank of their value; nominal ones that "
@@ -217,7 +221,7 @@ def _split_method(text: str) -> str:
 
 
 def _measure(text: str) -> str:
-    domain = MeasureName()
+    domain = Either(MeasureName(), ProbaMeasureName())
     if not domain.accepts(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a measure; it must be {domain}")
     return text
@@ -473,8 +477,9 @@ class Trainer:
     Raises
     ------
     ValueError
-        If --parameters contains a parameter that has its own option, or an option is out of range
-        for one of the models. All models are checked before the first is trained.
+        If --parameters contains a parameter that has its own option, an option is out of range for
+        one of the models, or --measure has no value for the evaluation rows. All models are checked
+        before the first is trained.
     """
 
     def __init__(
@@ -501,6 +506,9 @@ class Trainer:
         self.booster_params = own_options | options.parameters
         if "eta" in self.booster_params and "learning_rate" not in self.booster_params:
             self.booster_params["learning_rate"] = self.booster_params.pop("eta")
+        of_proba = proba_measure(options.measure)
+        if of_proba and (why := of_proba.missing(check_labels(evaluation.Y))):
+            raise ValueError(f"--measure {options.measure} has no value: {why}")
         self._chains: dict[str, tuple[DynamicChainClassifier, float]] = {}
         for model in options.models:
             for estimator in self._to_train(model):
@@ -517,10 +525,8 @@ class Trainer:
         start = time.perf_counter()
         Y_pred = estimator.predict(self.evaluation.X)
         predict_seconds = time.perf_counter() - start
-        arrays: dict[str, NDArray[Any]] = {
-            "Y_pred": Y_pred,
-            "Y_proba": estimator.predict_proba(self.evaluation.X),
-        }
+        Y_proba = estimator.predict_proba(self.evaluation.X)
+        arrays: dict[str, NDArray[Any]] = {"Y_pred": Y_pred, "Y_proba": Y_proba}
         if isinstance(estimator, ClassifierChain):
             arrays["order"] = estimator.order_
         parameters = estimator.get_params()
@@ -528,7 +534,7 @@ class Trainer:
             {name: value for name, value in parameters.items() if name != "estimator"},
             fit_seconds,
             predict_seconds,
-            {model: self._measure(Y_pred)},
+            {model: self._measure(Y_pred, Y_proba)},
             arrays=arrays,
         )
 
@@ -589,15 +595,24 @@ class Trainer:
         rounds = {}
         for prediction in PREDICTIONS:
             chain.set_params(prediction=prediction)
-            rounds[f"{model} {prediction}"] = [self._measure(Y) for Y in chain.staged_predict(X)]
+            rounds[f"{model} {prediction}"] = [
+                self._measure(Y, proba)
+                for Y, proba in zip(
+                    chain.staged_predict(X), chain.staged_predict_proba(X), strict=True
+                )
+            ]
             arrays[f"Y_proba_{prediction}"] = chain.predict_proba(X)
         chain.set_params(prediction=parameters["prediction"])
         last = {row: measures[-1] for row, measures in rounds.items()}
         return Result(parameters, fit_seconds, predict_seconds, last, rounds, arrays)
 
-    def _measure(self, Y_pred: NDArray[Any]) -> Measures:
+    def _measure(self, Y_pred: NDArray[Any], Y_proba: NDArray[Any]) -> Measures:
         Y, Y_pred = self.evaluation.Y, np.asarray(Y_pred, dtype=int)
-        return {name: getattr(metrics, name)(Y, Y_pred) for name in MEASURES}
+        found = {name: getattr(metrics, name)(Y, Y_pred) for name in MEASURES}
+        measure = self.options.measure
+        if of_proba := proba_measure(measure):
+            found[measure] = of_proba.score(Y, Y_proba)
+        return found
 
 
 def _seconds(call: Callable[[], Any]) -> float:
@@ -669,15 +684,17 @@ def write_arrays(
 def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
     """Return a row per prediction with its measures and times in seconds, the best first.
 
-    The order is by the given measure, or by example F1 if the table does not have it.
+    A measure of probabilities is a column of its own. The order is by the given measure, or by
+    example F1 if the table does not have it.
     """
     rows = {
         row: measures | {"fit s": result.fit_seconds, "predict s": result.predict_seconds}
         for result in results.values()
         for row, measures in result.measures.items()
     }
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*MEASURES, "fit s", "predict s"])
-    by = measure if measure in MEASURES else "example_f1"
+    shown = [*MEASURES, measure] if proba_measure(measure) else list(MEASURES)
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*shown, "fit s", "predict s"])
+    by = measure if measure in shown else "example_f1"
     table = table.sort_values(by, ascending=False, kind="stable")
     return table.rename_axis(columns=f"best {by} first")
 

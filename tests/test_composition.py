@@ -20,7 +20,7 @@ from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import StackingClassifier
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -248,6 +248,19 @@ def test_weights_are_routed(estimator: Any, routing: None) -> None:
     scaled = StandardScaler().fit_transform(X)
     alone = clone(estimator).fit(scaled, Y, sample_weight=WEIGHT)
     np.testing.assert_array_equal(pipeline.predict_proba(X), alone.predict_proba(scaled))
+
+
+def test_groups_are_routed_to_outer_and_inner_folds(routing: None) -> None:
+    groups = np.arange(90) // 3
+    asking = TunedDecisionClassifierCV(_SEEDED_TREE, cv=2).set_fit_request(groups=True)
+    found = cross_validate(
+        asking, X, Y, cv=GroupKFold(3), params={"groups": groups}, return_estimator=True
+    )
+    for model, (train, _) in zip(
+        found["estimator"], GroupKFold(3).split(X, Y, groups), strict=True
+    ):
+        pairs = set(zip(groups[train], model.folds_, strict=True))
+        assert len(pairs) == len(set(groups[train])) == 20
 
 
 def test_weights_are_routed_to_folds_and_scores(routing: None) -> None:

@@ -7,10 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.tree import DecisionTreeClassifier
 
 import xdcc
+from xdcc import metrics
+from xdcc.baselines import BinaryRelevance, ClassifierChain, EnsembleOfChains, LabelPowerset
+from xdcc.boomer import BoomerClassifier
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.lacovac import LaCovaCClassifier
 from xdcc.model_selection import LabelStratifiedKFold
+from xdcc.rdt import RandomDecisionTreeClassifier
 
 
 def some_labels(n_rows=200, n_labels=4, unknown=0.0, seed=0):
@@ -96,6 +108,64 @@ def test_cross_validation_with_unknown_labels():
     assert cross_val_predict(model, data.X, known, cv=cv).shape == known.shape
     # scikit-learn's own splitter takes such labels, but does not look at them.
     assert len(list(KFold(3).split(data.X, data.Y))) == 3
+
+
+_BOOSTER = MultiLabelXGBClassifier(n_estimators=3, n_jobs=1)
+TAKE_UNKNOWN_LABELS = [
+    _BOOSTER,
+    xdcc.MultiLabelClassifier(cv=2, n_jobs=1),
+    DynamicChainClassifier(n_estimators=2, n_jobs=1),
+    OrderFreeChainClassifier(_BOOSTER, n_estimators=3, cv=2, n_jobs=1),
+    TunedDecisionClassifierCV(_BOOSTER, cv=2),
+    TunedDecisionClassifierCV(BinaryRelevance(n_estimators=2, n_jobs=1), cv=2),
+    ThresholdClassifier(_BOOSTER, cv=2),
+    xdcc.LogisticLabels(n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=5, random_state=0, n_jobs=1),
+    BinaryRelevance(estimator=DecisionTreeClassifier(max_depth=3, random_state=0)),
+    BinaryRelevance(n_estimators=2, n_jobs=1),
+    ClassifierChain(n_estimators=2, n_jobs=1),
+    CTBNClassifier(C=1.0, n_jobs=1, random_state=0),
+    CTBNMixtureClassifier(max_components=2, C=1.0, n_jobs=1, random_state=0),
+]
+REFUSE_UNKNOWN_LABELS = [
+    RandomDecisionTreeClassifier(n_estimators=3, n_jobs=1),
+    BoomerClassifier(n_rules=5, n_jobs=1),
+    LaCovaCClassifier(n_jobs=1),
+    LabelPowerset(random_state=0),
+    EnsembleOfChains(n_estimators=2, random_state=0),
+]
+
+
+def _name(estimator):
+    return type(estimator).__name__
+
+
+@pytest.mark.parametrize("estimator", TAKE_UNKNOWN_LABELS, ids=_name)
+@pytest.mark.parametrize("scoring", [None, make_scorer(metrics.example_f1)], ids=["score", "f1"])
+def test_every_estimator_that_takes_unknown_labels(estimator, scoring):
+    data = xdcc.data.make_multilabel(120, n_labels=3, unknown=0.2, random_state=0)
+    assert np.isnan(data.Y).any()
+    cv = LabelStratifiedKFold(3, random_state=0)
+    scores = cross_val_score(estimator, data.X, data.Y, cv=cv, scoring=scoring, error_score="raise")
+    assert scores.shape == (3,)
+    assert ((scores > 0) & (scores < 1)).all()
+
+
+@pytest.mark.parametrize("estimator", REFUSE_UNKNOWN_LABELS, ids=_name)
+def test_the_others_say_that_they_do_not(estimator):
+    data = xdcc.data.make_multilabel(60, n_labels=3, unknown=0.2, random_state=0)
+    with pytest.raises(ValueError, match="unknown"):
+        cross_val_score(estimator, data.X, data.Y, cv=LabelStratifiedKFold(3), error_score="raise")
+
+
+@pytest.mark.parametrize("make", [xdcc.MultiLabelClassifier, TunedDecisionClassifierCV])
+def test_as_folds_of_an_estimator(make):
+    data = xdcc.data.make_multilabel(90, n_labels=3, unknown=0.2, random_state=0)
+    arguments = () if make is xdcc.MultiLabelClassifier else (_BOOSTER,)
+    cv = LabelStratifiedKFold(3, random_state=1)
+    model = make(*arguments, cv=cv, n_jobs=1).fit(data.X, data.Y)
+    for fold, (_, test) in enumerate(cv.split(data.X, data.Y)):
+        np.testing.assert_array_equal(np.flatnonzero(model.folds_ == fold), test)
 
 
 def test_it_prints_its_parameters():

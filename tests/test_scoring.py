@@ -1,7 +1,7 @@
 """xdcc.scoring: scorers equal the metrics, in all uses of scikit-learn."""
 
-import inspect
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,13 +27,19 @@ Y = (X[:, :3] + X[:, 1:] + 0.5 * RANDOM.normal(size=(90, 3)) > 0.3).astype(int)
 UNKNOWN = np.where(RANDOM.random(Y.shape) < 0.2, np.nan, Y)
 WEIGHT = RANDOM.integers(1, 4, size=90)
 
+PROBABILITIES = ["neg_log_loss", "neg_brier_score"]
 RANKINGS = [
     "label_ranking_average_precision",
+    "macro_roc_auc",
+    "micro_roc_auc",
     "neg_coverage_error",
     "neg_label_ranking_loss",
     "neg_one_error",
 ]
-OF_LABELS = [name for name in scorer_names() if name not in RANKINGS]
+AT_K = ["precision_at_1", "precision_at_2", "ndcg_at_2", "ndcg_at_3"]
+OF_SCORES = [*RANKINGS, *PROBABILITIES, *AT_K]
+OF_LABELS = [name for name in scorer_names() if name not in OF_SCORES]
+NAMES = [*scorer_names(), *AT_K]
 
 
 class Told(ClassifierMixin, BaseEstimator):
@@ -59,27 +65,24 @@ TOLD = Told((PROBA >= 0.5).astype(int), PROBA).fit(X, Y)
 
 
 def measure_of(name):
+    if name in AT_K:
+        metric, _, k = name.partition("_at_")
+        return partial(getattr(metrics, f"{metric}_at_k"), k=int(k))
     function = name.removeprefix("neg_")
     return getattr(metrics, function, None) or getattr(metrics, f"{function}_score")
 
 
 def test_every_metric_has_a_scorer():
-    measures = {
-        name
-        for name, function in vars(metrics).items()
-        if inspect.isfunction(function)
-        and function.__module__ == metrics.__name__
-        and not name.startswith("_")
-    } - {"evaluate"}
+    measures = set(metrics.__all__) - {"evaluate", "precision_at_k", "ndcg_at_k"}
     assert {measure_of(name).__name__ for name in scorer_names()} == measures
     assert len(scorer_names()) == len(measures)
-    assert set(RANKINGS) < set(scorer_names())
+    assert {*RANKINGS, *PROBABILITIES} < set(scorer_names())
 
 
-@pytest.mark.parametrize("name", scorer_names())
+@pytest.mark.parametrize("name", NAMES)
 def test_scorer_equals_the_metric_of_known_labels(name):
     sign = -1 if name.startswith("neg_") else 1
-    predicted = TOLD.proba if name in RANKINGS else TOLD.labels
+    predicted = TOLD.proba if name in OF_SCORES else TOLD.labels
     for truth in (Y, UNKNOWN, sparse.csr_array(Y), UNKNOWN.tolist()):
         expected = sign * measure_of(name)(truth, predicted)
         assert get_scorer(name)(TOLD, X, truth) == expected
@@ -89,7 +92,7 @@ def test_scorer_equals_the_metric_of_known_labels(name):
     assert get_scorer(name)(flipped, X, UNKNOWN) == get_scorer(name)(TOLD, X, UNKNOWN)
 
 
-@pytest.mark.parametrize("name", scorer_names())
+@pytest.mark.parametrize("name", NAMES)
 def test_the_truth_scores_highest(name):
     right, wrong = Told(Y, Y / 1.0).fit(X, Y), Told(1 - Y, 1.0 - Y).fit(X, Y)
     scorer = get_scorer(name)
@@ -117,7 +120,14 @@ def test_a_threshold_on_a_decision_function():
     assert get_scorer("micro_f1", threshold=-0.2)(ridge, X, Y) == expected
 
 
-@pytest.mark.parametrize("name", RANKINGS)
+def test_log_loss_needs_probabilities():
+    ridge = RidgeClassifier().fit(X, Y)
+    for name in PROBABILITIES:
+        with pytest.raises(ValueError, match=r"Y_proba\[.*must be from 0 to 1"):
+            get_scorer(name)(ridge, X, Y)
+
+
+@pytest.mark.parametrize("name", [*RANKINGS, *AT_K])
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -240,17 +250,17 @@ def test_scorers_are_pickled_and_cloned(name):
     assert eval(repr(scorer))(TOLD, X, Y) == scorer(TOLD, X, Y)
 
 
-@pytest.mark.parametrize("name", ["f1", "hamming_loss", None])
+@pytest.mark.parametrize("name", ["f1", "hamming_loss", "precision_at_0", "ndcg_at_x", None])
 def test_unknown_names_are_rejected(name):
     with pytest.raises(
-        ValueError, match=rf"name is {name!r}; it must be one of .* neg_one_error\."
+        ValueError, match=rf"name is {name!r}; it must be one of .* neg_brier_score, precision_at_3"
     ):
         get_scorer(name)
 
 
-@pytest.mark.parametrize("name", RANKINGS)
-def test_ranking_metrics_have_no_threshold(name):
-    with pytest.raises(ValueError, match=f"threshold is 0.5, but {name} is a ranking metric"):
+@pytest.mark.parametrize("name", OF_SCORES)
+def test_metrics_of_scores_have_no_threshold(name):
+    with pytest.raises(ValueError, match=f"threshold is 0.5, but {name} is a metric of scores"):
         get_scorer(name, threshold=0.5)
 
 

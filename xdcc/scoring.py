@@ -1,18 +1,21 @@
 """Scorers: the metrics of :mod:`xdcc.metrics` for scikit-learn's parameter ``scoring``.
 
-A scorer has the name of its metric without a final ``_score``. As higher scores must be better,
-metrics whose lower values are better are negated and have the prefix ``neg_``: `example_f1`,
-`neg_hamming_loss`, `label_ranking_average_precision`. :func:`scorer_names` lists the names,
-:func:`get_scorer` returns a scorer.
+A scorer has the name of its metric; `label_ranking_average_precision` is that of
+`label_ranking_average_precision_score`, and `precision_at_3` is `precision_at_k` with k = 3. As
+higher scores must be better, metrics whose lower values are better are negated and have the prefix
+``neg_``, as `neg_hamming_loss`. :func:`scorer_names` lists the names, :func:`get_scorer` returns a
+scorer.
 
 Label metrics use the output of `predict` or, with a `threshold`, the labels whose probability is at
-least as high. Ranking metrics use probabilities in any of scikit-learn's formats, or a
-`decision_function` (``labels.py``). Unknown labels (NaN in Y) are ignored. scikit-learn cannot
-stratify such a Y, so pass a splitter to cross-validation instead of a number: ``cv=KFold(5)``.
+least as high. Ranking metrics and ROC AUC use probabilities in any of scikit-learn's formats, or a
+`decision_function` (``labels.py``); log-loss and Brier score need probabilities. Unknown labels
+(NaN in Y) are ignored. scikit-learn cannot stratify such a Y, so pass a splitter to
+cross-validation instead of a number: ``cv=KFold(5)``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +27,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from xdcc import metrics
 from xdcc.base.documentation import documented
 from xdcc.base.labels import label_scores
+from xdcc.metrics.ranking import metric_at_k
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class _Metric:
     """A function of :mod:`xdcc.metrics` and its properties."""
 
     function: Callable[..., float]
-    of_ranking: bool = False
+    of_scores: bool = False
     sign: int = 1
 
 
@@ -49,14 +53,25 @@ _METRICS: dict[str, _Metric] = {
     "macro_precision": _Metric(metrics.macro_precision),
     "macro_recall": _Metric(metrics.macro_recall),
     "label_ranking_average_precision": _Metric(
-        metrics.label_ranking_average_precision_score, of_ranking=True
+        metrics.label_ranking_average_precision_score, of_scores=True
     ),
+    "macro_roc_auc": _Metric(metrics.macro_roc_auc, of_scores=True),
+    "micro_roc_auc": _Metric(metrics.micro_roc_auc, of_scores=True),
     "neg_hamming_loss": _Metric(metrics.hamming_loss, sign=-1),
     "neg_subset_loss": _Metric(metrics.subset_loss, sign=-1),
-    "neg_coverage_error": _Metric(metrics.coverage_error, of_ranking=True, sign=-1),
-    "neg_label_ranking_loss": _Metric(metrics.label_ranking_loss, of_ranking=True, sign=-1),
-    "neg_one_error": _Metric(metrics.one_error, of_ranking=True, sign=-1),
+    "neg_coverage_error": _Metric(metrics.coverage_error, of_scores=True, sign=-1),
+    "neg_label_ranking_loss": _Metric(metrics.label_ranking_loss, of_scores=True, sign=-1),
+    "neg_one_error": _Metric(metrics.one_error, of_scores=True, sign=-1),
+    "neg_log_loss": _Metric(metrics.log_loss, of_scores=True, sign=-1),
+    "neg_brier_score": _Metric(metrics.brier_score, of_scores=True, sign=-1),
 }
+
+
+def _metric_of(name: str) -> _Metric | None:
+    if found := metric_at_k(name):
+        metric, k = found
+        return _Metric(partial(metric, k=k), of_scores=True)
+    return _METRICS.get(name)
 
 
 def scorer_names() -> list[str]:
@@ -65,7 +80,8 @@ def scorer_names() -> list[str]:
     Returns
     -------
     list of str
-        Metrics for which higher is better, then negated ones.
+        Metrics for which higher is better, then negated ones. :func:`get_scorer` takes
+        "precision_at_3" and "ndcg_at_5" besides, with any k.
 
     Examples
     --------
@@ -83,7 +99,7 @@ def get_scorer(
     Parameters
     ----------
     name : str
-        One of :func:`scorer_names`.
+        One of :func:`scorer_names`, or "precision_at_" or "ndcg_at_" and a number.
     threshold : float or array-like of shape (n_labels,), optional
         For label metrics: instead of the output of `predict`, use the labels whose probability (or
         decision function, for estimators without probabilities) is at least as high.
@@ -99,7 +115,7 @@ def get_scorer(
     Raises
     ------
     ValueError
-        For an unknown name, or a threshold with a ranking metric.
+        For an unknown name, or a threshold with a metric of scores or probabilities.
 
     Examples
     --------
@@ -122,7 +138,7 @@ class MultiLabelScorer:
     Parameters
     ----------
     name : str
-        One of :func:`scorer_names`.
+        As in :func:`get_scorer`.
     threshold : float, array-like of shape (n_labels,) or None
         See :func:`get_scorer`.
     options : dict
@@ -140,11 +156,15 @@ class MultiLabelScorer:
     def __init__(
         self, name: str, threshold: float | ArrayLike | None, options: dict[str, Any]
     ) -> None:
-        if name not in _METRICS:
-            raise ValueError(f"name is {name!r}; it must be one of {', '.join(scorer_names())}.")
-        if threshold is not None and _METRICS[name].of_ranking:
+        metric = _metric_of(name)
+        if metric is None:
             raise ValueError(
-                f"threshold is {threshold!r}, but {name} is a ranking metric, which has no "
+                f"name is {name!r}; it must be one of {', '.join(scorer_names())}, "
+                "precision_at_3 and so on, or ndcg_at_5 and so on."
+            )
+        if threshold is not None and metric.of_scores:
+            raise ValueError(
+                f"threshold is {threshold!r}, but {name} is a metric of scores, which has no "
                 "threshold; set it to None."
             )
         self.name = name
@@ -182,10 +202,11 @@ class MultiLabelScorer:
             If Y or the predictions are not valid input of the metric, or if their shapes or label
             names differ.
         """
-        metric = _METRICS[self.name]
+        metric = _metric_of(self.name)
+        assert metric is not None
         n_labels = _n_labels(Y)
         predicted: Any
-        if metric.of_ranking or self.threshold is not None:
+        if metric.of_scores or self.threshold is not None:
             predicted = label_scores(estimator, X, n_labels)
             if self.threshold is not None:
                 predicted = predicted >= np.asarray(self.threshold, dtype=np.float64)

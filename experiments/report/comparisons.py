@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import stats
+from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
 LEVEL = 0.05
@@ -163,34 +164,13 @@ def over_divisions(
     if len(means) < 2 or min(len(one.ahead) for one in of_data.values()) < 2:
         middle = float(means.mean()) if len(means) else np.nan
         return Comparison(names, "", *_counts(means), middle, np.nan, np.nan, np.nan, ratio)
-    mean, error = _random_effects(means, np.array([one.variance() for one in of_data.values()]))
-    freedom = len(means) - 1
+    variances = np.array([one.variance() for one in of_data.values()])
+    with np.errstate(divide="ignore"):  # of its index of heterogeneity, if all means are equal
+        model = combine_effects(means, variances, method_re="iterated")
+    mean, error, freedom = float(model.mean_effect_re), float(model.sd_eff_w_re), len(means) - 1
     reach = float(stats.t.ppf(1 - LEVEL / 2, freedom)) * error
     p_value = float(2 * stats.t.sf(abs(mean) / error, freedom))
     return Comparison(names, "", *_counts(means), mean, mean - reach, mean + reach, p_value, ratio)
-
-
-def _random_effects(means: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
-    """Return the mean of a random-effects model and its standard error.
-
-    The variance between data sets is what makes the weighted sum of squares equal to its expected
-    value, the number of data sets minus 1 (Paule and Mandel); 0 if the sum is below that. Hartung
-    and Knapp's factor of the standard error is then 1, or less, which is not used.
-    """
-
-    def middle(between: float) -> tuple[float, np.ndarray]:
-        weights = 1 / (variances + between)
-        return float(np.average(means, weights=weights)), weights
-
-    def excess(between: float) -> float:
-        mean, weights = middle(between)
-        return float((weights * (means - mean) ** 2).sum()) - (len(means) - 1)
-
-    # with this much the sum is at most half of what is expected
-    most = 2 * means.var(ddof=1)
-    between = optimize.brentq(excess, 0, most, xtol=1e-14) if excess(0) > 0 else 0.0
-    mean, weights = middle(between)
-    return mean, float(weights.sum() ** -0.5)
 
 
 def of_rows(names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int) -> Comparison:

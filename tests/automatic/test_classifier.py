@@ -14,9 +14,10 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import TimeSeriesSplit
 
 from xdcc import MultiLabelClassifier, metrics
-from xdcc.automatic.candidates import Shape, forest, usual_candidates
+from xdcc.automatic.candidates import Shape, forest, second_level, usual_candidates
 from xdcc.automatic.mixture import Mixture
 from xdcc.automatic.search import TimeBudget
 from xdcc.base.checks import check_fit_data
@@ -24,7 +25,9 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
 from xdcc.decision.calibration import calibrate_labels
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
+from xdcc.decision.proba_measures import proba_measure
 from xdcc.decision.rule_choice import choose_rule
+from xdcc.decision.rules import LabelWise
 
 matplotlib.use("Agg")
 NAN = np.nan
@@ -49,29 +52,47 @@ def fitted():
 
 
 def test_the_parts(fitted):
-    """Every candidate by itself, calibrated; the mixture of those that entered; its rules."""
+    """Each candidate by itself, calibrated; the mixture of those that entered; its second level."""
     table = pd.DataFrame(fitted.summary_).set_index("candidate")
-    tried = usual_candidates(Shape(140, 6, 4, 140 * 6, 3))
-    assert table.index.tolist() == [candidate.name for candidate in tried]
+    shape = Shape(140, 6, 4, 140 * 6, 3)
+    tried = usual_candidates(shape)
+    assert table.index.tolist() == [*(candidate.name for candidate in tried), "second level"]
+    assert (table.seeds == 1).all()
+    assert np.isnan(table.loc["linear", "rounds"])
     data = check_fit_data(MultiLabelXGBClassifier(), X, Y)
-    mixture, margins_of = Mixture(data), {}
-    for number, candidate in enumerate(tried):
+    mixture, predicted = Mixture(data), {}
+
+    def train(candidate, number, data, X_new):
         found = out_of_fold(candidate.estimator(3 + number, 1), data, fitted.folds_)
         calibration, margins = calibrate_labels(data._replace(X=found.margins), fitted.folds_)
-        row = table.loc[candidate.name]
         right = np.where(Y == 1, expit(margins), 1 - expit(margins))
-        assert row["log_loss"] == pytest.approx(-np.log(right).mean(), rel=1e-4)
+        assert table.log_loss.iloc[number] == pytest.approx(-np.log(right).mean(), rel=1e-4)
+        return margins, calibration.margins(mean_margins(found.estimators, X_new, 4))
+
+    for number, candidate in enumerate(tried):
+        margins, predicted[candidate.name] = train(
+            candidate, number, data, X_NEW.astype(np.float32)
+        )
         mixture.admit(candidate.name, margins)
-        assert row["best_log_loss"] == pytest.approx(mixture.log_loss)
-        predicted = mean_margins(found.estimators, X_NEW.astype(np.float32), 4)
-        margins_of[candidate.name] = calibration.margins(predicted)
-    assert table.loc["linear", "rounds"] != table.loc["linear", "rounds"]
-    shares = table.share[table.share > 0]
-    assert shares.to_dict() == dict(zip(mixture.names, mixture.shares, strict=True))
-    assert shares.sum() == pytest.approx(1)
-    expected = sum(share * margins_of[name] for name, share in shares.items())
+        assert table.best_log_loss.iloc[number] == pytest.approx(mixture.log_loss)
+    shares = dict(zip(mixture.names, mixture.shares, strict=True))
+    assert [(member.name, member.share) for member in fitted.members_] == [*shares.items()]
+    expected = sum(share * predicted[name] for name, share in shares.items())
+
+    stacked = second_level(shape, len(shares))
+    features = check_fit_data(MultiLabelXGBClassifier(), mixture.features, Y)
+    on_new = np.hstack([predicted[name] for name in shares]).astype(np.float32)
+    margins, of_level = train(stacked, len(tried), features, on_new)
+    assert mixture.stack(margins) == bool(fitted.stacked_)
+    assert table.best_log_loss.iloc[-1] == pytest.approx(mixture.log_loss)
+    share = mixture.stacked_share
+    assert [member.share for member in fitted.stacked_] == [share] * (share > 0)
+    for name, own in shares.items():
+        assert table.share[name] == pytest.approx((1 - share) * own)
+    assert table.share.sum() == pytest.approx(1)
+
     proba = fitted.predict_proba(X_NEW)
-    np.testing.assert_allclose(proba, expit(expected))
+    np.testing.assert_allclose(proba, expit((1 - share) * expected + share * of_level), rtol=1e-6)
     np.testing.assert_allclose(fitted.oof_proba_, expit(mixture.margins))
     choice = choose_rule(
         data._replace(X=mixture.margins), fitted.folds_, measure="example_f1", seed=3
@@ -162,7 +183,8 @@ def test_the_best_so_far_when_time_is_up(monkeypatch):
         )
     assert 0 < len(short) < len(long)
     # The least expensive candidates come first.
-    assert short.candidate.tolist() == long.candidate[: len(short)].tolist()
+    of_first = short.candidate[short.candidate != "second level"].tolist()
+    assert of_first == long.candidate[: len(of_first)].tolist()
     assert long.best_log_loss.iloc[-1] <= short.best_log_loss.iloc[-1]
 
 
@@ -175,7 +197,8 @@ def test_more_time_tries_more_candidates_and_never_keeps_a_worse_mixture():
     assert table.share.sum() == pytest.approx(1)
     assert (table.groupby("candidate").share.apply(np.count_nonzero) <= 1).all()
     # It ends by itself when twelve in turn have not helped.
-    assert (table.best_log_loss[-12:] == table.best_log_loss.iloc[-1]).all()
+    last = table[table.candidate != "second level"].best_log_loss
+    assert (last[-12:] == last.iloc[-1]).all()
 
 
 def test_an_estimate_that_exceeds_the_time_left_is_not_begun():
@@ -252,6 +275,52 @@ def test_a_callable_measure(fitted):
     assert by_call.plot_rules().get_xlabel() == "measure"
 
 
+@pytest.mark.parametrize("measure", ["macro_roc_auc", "neg_log_loss", "precision_at_3"])
+def test_a_measure_of_probabilities(fitted, measure):
+    """The same mixture as for other measures, scored as it is."""
+    model = _classifier(measure, random_state=3).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
+    expected = proba_measure(measure).score(Y, model.oof_proba_)
+    assert model.best_score_ == pytest.approx(expected)
+    assert model.rule_ == LabelWise()
+    np.testing.assert_array_equal(model.predict(X_NEW), model.predict_proba(X_NEW) >= 0.5)
+    table = pd.DataFrame(model.cv_results_)
+    assert table.rule.tolist() == ["label_wise"]
+    assert table.score[0] == table.corrected_score[0] == model.best_score_
+    assert 0 < table.standard_error[0] < 0.1
+    assert model.plot_rules().get_xlabel() == measure
+    matplotlib.pyplot.close("all")
+    # 140 rows for 260 others: within five standard errors of the difference.
+    error = table.standard_error[0] * np.sqrt(1 + len(X) / len(X_NEW))
+    reached = proba_measure(measure).score(Y_NEW, model.predict_proba(X_NEW))
+    assert reached == pytest.approx(model.best_score_, abs=5 * error)
+
+
+def test_a_measure_of_probabilities_with_unknown_labels_and_weights():
+    labels = np.column_stack((Y[:, :3], np.zeros(len(Y))))  # the last one has no area
+    labels[::5, 2] = NAN
+    labels[3] = NAN
+    weight = np.where(np.arange(len(X)) % 7 == 0, 0.0, 2.0)
+    weight[1] = 5
+    model = _classifier("macro_roc_auc").fit(X, labels, weight)
+    expected = metrics.macro_roc_auc(labels, model.oof_proba_, sample_weight=weight)
+    assert model.best_score_ == pytest.approx(expected)
+    assert (model.predict(X_NEW)[:, 3] == 0).all()
+
+
+def test_a_measure_of_probabilities_of_the_rows_that_folds_test():
+    cv = TimeSeriesSplit(3)
+    model = _classifier("neg_brier_score", cv=cv).fit(X, Y)
+    tested = model.folds_ >= 0
+    assert 0 < tested.sum() < len(X)
+    expected = -metrics.brier_score(Y[tested], model.oof_proba_[tested])
+    assert model.best_score_ == pytest.approx(expected)
+    labels = np.zeros_like(Y)
+    labels[~tested] = Y[~tested]
+    with pytest.raises(ValueError, match="has no value: no label has known entries of both"):
+        _classifier("micro_roc_auc", cv=cv).fit(X, labels)
+
+
 def test_costs_of_labels():
     costs = LabelCosts(false_positive=1, false_negative=[20, 1, 1, 1])
     model = _classifier(costs).fit(X, Y)
@@ -295,6 +364,10 @@ def test_plots(fitted):
     ("options", "error", "message"),
     [
         ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
+        ({"measure": "precision_at_0"}, ValueError, "or 'ndcg_at_5' and so on"),
+        ({"measure": "ndcg_at_x"}, ValueError, "measure='ndcg_at_x': it must be one of"),
+        ({"measure": "log_loss"}, ValueError, "'neg_log_loss'"),
+        ({"measure": "precision_at_5"}, ValueError, "has no value: there are only 4 labels"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
         ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),
@@ -316,6 +389,10 @@ def test_bad_arguments(options, error, message):
 
 
 def test_bad_data():
+    constant = np.zeros_like(Y)
+    constant[:, 0] = 1
+    with pytest.raises(ValueError, match=r"macro_roc_auc' has no value: no label has known"):
+        _classifier("macro_roc_auc").fit(X, constant)
     with pytest.raises(ValueError, match="Y holds 2"):
         _classifier().fit(X, Y + 1)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -115,4 +115,45 @@ def test_a_mixture_is_the_mean_of_calibrated_log_odds():
         Member("one", 0.75, [Constant(expit(c))], plain),
     ]
     expected = 0.25 * (np.array([2, 1]) * (a + b) / 2 + [0, 0.5]) + 0.75 * c
-    assert_allclose(mixed_margins(members, np.empty((3, 1)), 2), np.tile(expected, (3, 1)))
+    found = mixed_margins(members, [], np.empty((3, 1)), 2)
+    assert_allclose(found, np.tile(expected, (3, 1)))
+
+
+class Doubling:
+    """A second level that doubles the margins of the last member."""
+
+    def predict_proba(self, X):
+        assert X.shape == (3, 4)
+        return expit(2 * X[:, 2:])
+
+
+def test_a_second_level_takes_its_share_from_the_others():
+    none = ConstantLabels(np.full(2, np.nan), np.full(2, np.nan))
+    plain = LabelCalibration(np.ones(2), np.zeros(2), none)
+    a, b = np.array([1.0, -1.0]), np.array([0.5, 2.0])
+    members = [Member(name, 0.5, [Constant(expit(z))], plain) for name, z in (("a", a), ("b", b))]
+    stacked = [Member("second level", 0.25, [Doubling()], plain)]
+    expected = 0.75 * (a + b) / 2 + 0.25 * 2 * b
+    found = mixed_margins(members, stacked, np.empty((3, 1)), 2)
+    assert_allclose(found, np.tile(expected, (3, 1)), rtol=1e-5)
+
+
+def test_a_second_level_stays_if_it_helps():
+    random = np.random.default_rng(0)
+    good = random.normal(0, 2, (400, 2)).astype(np.float32)
+    # The labels exclude each other more than their margins say.
+    Y = (random.random(good.shape) < expit(good)).astype(np.float32)
+    Y[good[:, 0] > good[:, 1], 1] = 0
+    mixture = Mixture(FitData(None, Y, None))
+    mixture.admit("good", good)
+    assert_allclose(mixture.features, good)
+    before = mixture.log_loss
+    assert not mixture.stack(random.normal(0, 2, good.shape))
+    assert (mixture.log_loss, mixture.stacked_share) == (before, 0)
+    knows = good.copy()
+    knows[good[:, 0] > good[:, 1], 1] = -4
+    assert mixture.stack(knows)
+    assert mixture.log_loss < before
+    share = mixture.stacked_share
+    assert 0 < share <= 1
+    assert_allclose(mixture.margins, (1 - share) * good + share * knows, rtol=1e-5)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -254,6 +255,19 @@ def test_an_estimator_that_trains_its_folds_is_asked_to() -> None:
     trainer = Trainer()
     TunedDecisionClassifierCV(trainer).fit(X, Y)
     assert not hasattr(trainer, "n_labels_")
+
+
+def test_it_is_not_asked_where_folds_train_on_fewer_rows() -> None:
+    """It is told the fold of each row only, so its folds are trained one by one."""
+    ordered = TimeSeriesSplit(3)
+    model = TunedDecisionClassifierCV(Trainer(), cv=ordered, calibrate=False).fit(X, Y)
+    np.testing.assert_allclose(model.oof_proba_[model.folds_ >= 0], 0.25)
+    # Row 0 is not tested, but trains in all folds.
+    parts = np.append(-1, np.arange(139) % 3)
+    pairs = [(np.flatnonzero(parts != k), np.flatnonzero(parts == k)) for k in range(3)]
+    model = TunedDecisionClassifierCV(Trainer(), cv=pairs, calibrate=False).fit(X, Y)
+    np.testing.assert_allclose(model.oof_proba_[1:], 0.75)
+    assert np.isnan(model.oof_proba_[0]).all()
 
 
 @pytest.mark.parametrize("measure", ["example_f1", "subset_accuracy", metrics.jaccard])

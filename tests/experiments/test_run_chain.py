@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from xdcc import metrics
+
 FAST = ("-d", 3, "-r", 3)
 
 ARFF = """@relation toys
@@ -108,6 +110,23 @@ def test_decided_for_a_measure(run_script, tmp_path):
     assert found[0] > found[1] >= found[2]
     assert record(tmp_path / "here", "dcc-oof")["parameters"]["propagate"] == "cross_val"
     assert "dcc-oof cumulated" in done.stdout
+
+
+def test_a_measure_of_probabilities_is_a_column(run_script, toys):
+    args = ("-f", "toys", "-l", 2, "--data-dir", toys, "-m", "auto,sxgb,dcc")
+    done = run_script("run_chain.py", *FAST, *args, "--measure", "neg_log_loss")
+    assert done.returncode == 0, done.stderr
+    assert "best neg_log_loss first" in done.stdout
+    folder = toys / "results" / "toys"
+    arrays = np.load(folder / "predictions.npz")
+    for model, row, name in [
+        ("auto", "auto", "auto/Y_proba"),
+        ("sxgb", "sxgb", "sxgb/Y_proba"),
+        ("dcc", "dcc standard", "dcc/Y_proba_standard"),
+    ]:
+        found = record(folder, model)["measures"][row]["neg_log_loss"]
+        assert found == pytest.approx(-metrics.log_loss(arrays["Y"], arrays[name]))
+        assert f"{found:.3f}" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -217,6 +236,8 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
         (["-m", "dcc,xyz"], "unknown model xyz; choose from auto, dcc"),
         (["-s", "7"], "'7' is not a split method; choose one of 1 (maxGain)"),
         (["--measure", "f1"], "'f1' is not a measure; it must be one of 'example_f1'"),
+        (["--measure", "ndcg_at_9"], "--measure ndcg_at_9 has no value: there are only 7 labels"),
+        (["--measure", "ndcg_at_3", "-m", "auto,ml-xgb-tuned"], "Use MultiLabelClassifier"),
         (["-p", "eta=1"], "'eta=1' is not a Python dictionary like {'eta': 0.1}"),
         (["-p", "{'etta': 1}", "-m", "auto,ml-xgb-tuned"], "etta"),
         (["-p", "{'eta': 1, 'learning_rate': 0.5}", "-m", "dcc"], "learning_rate"),

@@ -242,6 +242,13 @@ def test_mixture_sums_the_margins_of_its_boosters(best) -> None:
         shap_values(others, X)
 
 
+def test_a_model_without_a_tuned_rule(best) -> None:
+    ranking = MultiLabelClassifier("ndcg_at_2", cv=3, random_state=0, n_jobs=1).fit(X, Y)
+    np.testing.assert_array_equal(shap_values(ranking, X).values, shap_values(best, X).values)
+    with pytest.raises(TypeError, match="with the rule label_wise has no label feat"):
+        label_dependencies(ranking, X, Y)
+
+
 def test_chain_of_a_decision_rule(best, model) -> None:
     with pytest.raises(
         TypeError, match=r"MultiLabelClassifier with the rule \w+ has no label feat"

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import xdcc
 from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.forest.forest import TreeShape, check_memory
 
 
 def labelled_rows(seed=0, n_rows=150, n_labels=4):
@@ -213,6 +214,28 @@ def test_no_memory_for_so_many_trees():
     assert not hasattr(model, "forest_")
 
 
+@pytest.mark.parametrize(
+    ("shape", "n_labels", "advice"),
+    [
+        (TreeShape(10**9, 1, 0.1, 1, 1), 5, "Take fewer trees, a smaller max_samples"),
+        (TreeShape(10**6, 1, 0.1, 1000, 0), 10**5, "Take a smaller sketch_size"),
+    ],
+)
+def test_memory_is_estimated_from_the_shape(shape, n_labels, advice):
+    with pytest.raises(MemoryError, match=advice):
+        check_memory(shape, 200, n_labels, n_sparse=1000, n_threads=2)
+    check_memory(shape._replace(n_sampled=5000, sketch_size=4), 200, 1000, 1000, 2)
+
+
+def test_many_labels_take_little_memory():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 10))
+    Y = (random.random((300, 1000)) < 0.02).astype(np.int8)
+    forest = small(n_estimators=200).fit(X, Y).forest_
+    n_bytes = sum(value.nbytes for value in vars(forest).values() if isinstance(value, np.ndarray))
+    assert n_bytes < 200 * 300 * 60  # not 200 * 300 * 1,000 label values
+
+
 def test_importances_before_fit():
     for name in ("feature_importances_", "label_importances_"):
         with pytest.raises(NotFittedError):
@@ -227,7 +250,7 @@ def test_what_auto_stands_for():
         (X, Y, {"max_features": 4, "min_samples_leaf": 1, "sketch_size": None}),
         (X[:150], Y[:150], {"max_features": 4, "min_samples_leaf": 2, "sketch_size": None}),
         (X, many, {"max_features": 4, "min_samples_leaf": 1, "sketch_size": 4}),
-        (thin, many, {"max_features": 1 / 3, "min_samples_leaf": 3, "sketch_size": 2}),
+        (thin, many, {"max_features": 1 / 3, "min_samples_leaf": 3, "sketch_size": 8}),
         (thin[:300], Y[:300], {"max_features": 1 / 3, "min_samples_leaf": 1, "sketch_size": None}),
     ]:
         expected = small(**params).fit(rows, labels).predict_proba(X)

@@ -127,6 +127,10 @@ def test_out_of_fold(make_data):
     given = LogisticLabels(C=found.unfitted.C).out_of_fold(X, Y, folds, weight)
     assert given.margins == pytest.approx(found.margins, abs=0.15)
     assert found.unfitted.fit(X, Y, weight).C_.tolist() == found.unfitted.C.tolist()
+    mean = classifier.mean_model(found.estimators)
+    together = np.mean([each.decision_function(X) for each in found.estimators], axis=0)
+    np.testing.assert_allclose(mean.decision_function(X), together, rtol=1e-12, atol=1e-12)
+    assert (mean.coef_ != found.estimators[0].coef_).any()
     with pytest.raises(ValueError, match="folds has the shape"):
         model.out_of_fold(X, Y, folds[1:], weight)
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import Folds, stratified_folds
 from xdcc.linear.logistic import Penalty
 from xdcc.linear.path import FoldPath, choose_strength, log_losses
 
@@ -21,7 +21,7 @@ def some_data(n_rows=120, n_features=5, n_labels=3, signal=1.0, seed=0):
 
 def path_of(data, tol=1e-13):
     folds = stratified_folds(data.Y, 3, 0)
-    return FoldPath(data, folds, Penalty(1.0, 0.0, tol)), folds
+    return FoldPath(data, Folds(folds), Penalty(1.0, 0.0, tol)), folds
 
 
 def test_margins_are_out_of_fold():
@@ -88,7 +88,9 @@ def test_labels_choose_neighbours_of_the_common_strength():
     assert max(found.C) / min(found.C) < 10.1
     assert found.C[:2].mean() < found.C[2:].mean()
     for label, C in enumerate(found.C):
-        alone = FoldPath(data._replace(Y=data.Y[:, [label]]), folds, Penalty(1.0, 0.0, 1e-13))
+        alone = FoldPath(
+            data._replace(Y=data.Y[:, [label]]), Folds(folds), Penalty(1.0, 0.0, 1e-13)
+        )
         alone.step(C)
         assert found.margins[:, [label]] == pytest.approx(alone.margins, abs=1e-3)
         held_out = data.X[folds == 1] @ found.coef[1][:-2, label] + found.coef[1][-1, label]

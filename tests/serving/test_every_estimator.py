@@ -100,6 +100,7 @@ WITH_CATEGORIES = {
         random_state=0,
     ),
     "automatic": MultiLabelClassifier(cv=2, n_jobs=1),
+    "automatic for a ranking": MultiLabelClassifier("ndcg_at_1", cv=2, n_jobs=1),
     "thresholds of a chain": ThresholdClassifier(
         DynamicChainClassifier(n_estimators=2, max_depth=2, n_jobs=1), cv=2, random_state=0
     ),

@@ -15,7 +15,7 @@ Each has an estimate of its cost, and those that cost too much are left out or t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any, NamedTuple
 
@@ -236,6 +236,15 @@ def booster(
         },
         seconds,
     )
+
+
+def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> Candidate:
+    """Describe a booster whose features are the margins of the members of a mixture."""
+    n_features = n_members * shape.n_labels
+    of_margins = shape._replace(n_features=n_features, n_entries=shape.n_rows * n_features)
+    longest = _SHARE_OF_A_BOOSTER * time_budget
+    found = booster(of_margins, 3, 0, _SUBSAMPLE, longest)
+    return replace(found, name="second level")
 
 
 def forest(shape: Shape, **params: Any) -> Candidate:

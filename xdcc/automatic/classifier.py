@@ -4,35 +4,48 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NotRequired, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, TimeBudget
-from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
+from xdcc.base.domains import (
+    Anything,
+    Either,
+    Number,
+    Seed,
+    Switch,
+    Threads,
+    Verbosity,
+    check_domain,
+)
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import CV, make_folds
+from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
-from xdcc.decision.measures import Measure
+from xdcc.decision.measures import Measure, MeasureName
+from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
 from xdcc.decision.rules import AnyRule
 
 
 @declares_parameters
-class MultiLabelClassifier(DecidingEnsemble):
+class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     """Mixes boosters, extra trees and linear models, and keeps what is best for a measure.
 
     Use this when you want the best predictions without choosing a method: name the measure to
     optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
     seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
-    the mixture if that lowers the log-loss by more than chance. All decision rules of
+    the mixture if that lowers the log-loss by more than chance. A second level, a booster on the
+    members' log-odds, is added under the same condition. All decision rules of
     :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on the mixture. For subset accuracy
     an order-free chain (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from its predictions
     how labels depend on each other, if that costs less than the candidates; its rules are preferred
@@ -47,13 +60,20 @@ class MultiLabelClassifier(DecidingEnsemble):
         so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
+        Or a measure of probabilities: "label_ranking_average_precision", "precision_at_3" and so
+        on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
+        "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
+        probability at least 0.5.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
         and more candidates are tried as long as it lasts, until twelve in turn have not helped.
         None sets no limit; only then do the same data and seed give the same model on every
         machine.
-    cv : int, default=5
-        Number of folds. A row is predicted by the boosters of all folds together.
+    {cv}
+    refit : bool, default=False
+        Whether each member of the mixture is trained once more on all rows, with the settings that
+        the folds found, to predict new rows. That is several times faster than the models of all
+        folds together, and suits folds of a time series, of which the first train on few rows.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
@@ -70,24 +90,30 @@ class MultiLabelClassifier(DecidingEnsemble):
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
-        :class:`~xdcc.decision.TunedDecisionClassifierCV`.
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
+        probabilities.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen among all
-        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
+        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A measure of
+        probabilities is that of `oof_proba_`, of the rows that a fold tests.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
-        `estimators`, one for each fold.
+        `estimators`, for each seed one for each fold, or a single one if it is linear or with
+        ``refit=True``.
+    stacked_ : list of Member
+        The second level, one or none: a booster whose features are the members' log-odds. Its
+        `share` is taken from theirs.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
-        Calibrated probabilities of the training rows by models that have not seen them.
-    folds_ : int array of shape (n_samples,)
-        Fold of each training row.
+        Calibrated probabilities of the training rows by models that have not seen them; NaN for
+        rows that no fold tests.
+    {folds_}
     {fitted}
 
     Notes
@@ -109,6 +135,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     _stored = MappingProxyType(
         {
             "members_": list[Member],
+            "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
             "rule_": AnyRule | JointLabelset,
         }
@@ -117,7 +144,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         {
             "measure": Anything(),
             "time_budget": Either(Number(low=0, low_open=True), None),
-            "cv": Number(low=2, whole=True),
+            "cv": CV,
+            "refit": Switch(),
             "random_state": Seed(),
             "n_jobs": Threads(),
             "verbose": Verbosity(),
@@ -126,15 +154,17 @@ class MultiLabelClassifier(DecidingEnsemble):
 
     measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
     time_budget: float | None = None
-    cv: int = 5
+    cv: Any = 5
+    refit: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the candidates, mix them, and choose the rule.
 
         {takes_data}
+        {groups}
 
         Returns
         -------
@@ -144,8 +174,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         Raises
         ------
         ValueError
-            If an argument is out of range, there are fewer rows than folds, the data are not as
-            described, or a callable measure returns no finite number.
+            If an argument is out of range, there are fewer rows or groups than folds, `cv` does
+            not suit, the data are not as described, a callable measure returns no finite number, or
+            a measure of probabilities has no value for the rows that folds test (there are fewer
+            labels than k, or none has both values).
         TypeError
             If a callable measure does not return a number.
         PluginMissingError
@@ -161,20 +193,26 @@ class MultiLabelClassifier(DecidingEnsemble):
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = stratified_folds(data.Y, int(self.cv), seed)
+        folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+        of_proba = proba_measure(self.measure)
+        if of_proba and (why := of_proba.missing(folds.of_tested(data)[0])):
+            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
         found = Search(
             data,
             folds,
             measure=self.measure,
+            refit=bool(self.refit),
             seed=seed,
             n_jobs=self.n_jobs,
             budget=TimeBudget(started, self.time_budget),
             verbose=bool(self.verbose),
         ).run()
-        self.folds_ = folds
+        self.folds_ = folds.test
         self.members_ = found.members
+        self.stacked_ = found.stacked
         self.calibration_ = found.calibration
         self.oof_proba_ = found.calibration.proba(found.margins)
+        self.oof_proba_[~folds.tested] = np.nan
         self.summary_ = found.summary
         self.cv_results_ = found.choice.results
         self.best_score_ = found.choice.score
@@ -211,13 +249,26 @@ class MultiLabelClassifier(DecidingEnsemble):
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        names = table["candidate"]
-        ax.barh(names, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
-        ax.plot(table["best_log_loss"], names, color="black", marker=".", label="mixture so far")
+        rows = range(len(table["candidate"]))
+        ax.barh(rows, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
+        ax.plot(table["best_log_loss"], rows, color="black", marker=".", label="mixture so far")
+        ax.set_yticks(rows, table["candidate"])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
         ax.legend()
         return ax
+
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Average the importances of each label over the members."""
+        return np.asarray(
+            sum(
+                member.share * np.mean([each.label_importances_ for each in member.estimators], 0)
+                for member in self.members_
+            )
+        )
+
+    def _check_measure(self) -> None:
+        check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()
@@ -226,4 +277,4 @@ class MultiLabelClassifier(DecidingEnsemble):
         return self.estimators_
 
     def _joint_margins(self, X: Any) -> Floats:
-        return mixed_margins(self.members_, X, self.n_labels_)
+        return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)

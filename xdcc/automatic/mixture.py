@@ -7,6 +7,10 @@ kept. So few weights can hardly overfit, and a member that adds nothing gets non
 Niculescu-Mizil, Crew, Ksikes: "Ensemble Selection from Libraries of Models" (ICML 2004). The new
 member enters only if the loss of the rows falls by more than the standard error of that gain: with
 few rows a gain is soon chance.
+
+A second level learns from the members' log-odds how labels depend on each other and where which
+member is right. It is mixed with the first one under the same condition. Source: Wolpert: "Stacked
+Generalization" (Neural Networks 5, 1992).
 """
 
 from collections.abc import Sequence
@@ -41,7 +45,7 @@ class Member:
     share : float
         Weight of its log-odds; the shares of a mixture sum to 1.
     estimators : list of estimators
-        Models of the folds.
+        Models of the folds, or one that predicts as well as they do together.
     calibration : LabelCalibration
         Of their mean log-odds.
     """
@@ -56,13 +60,18 @@ class Member:
         return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
 
 
-def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
+def mixed_margins(
+    members: Sequence[Member], stacked: Sequence[Member], X: Any, n_labels: int
+) -> Floats:
     """Predict the log-odds of a mixture.
 
     Parameters
     ----------
     members : sequence of Member
         At least one.
+    stacked : sequence of Member
+        The second level, of one member or none: its features are the log-odds of the others, and
+        its share is taken from theirs.
     X : float32 array or CSR matrix of shape (n_samples, n_features)
         Checked features.
     n_labels : int
@@ -72,9 +81,26 @@ def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
     -------
     float64 array of shape (n_samples, n_labels)
     """
-    total = members[0].share * members[0].margins(X, n_labels)
-    for member in members[1:]:
-        total += member.share * member.margins(X, n_labels)
+    of_members = [member.margins(X, n_labels) for member in members]
+    mixed = weighted_sum([member.share for member in members], of_members)
+    for level in stacked:
+        own = level.margins(second_level(of_members), n_labels)
+        mixed = weighted_sum([1 - level.share, level.share], [mixed, own])
+    return mixed
+
+
+def second_level(margins: Sequence[NDArray[np.floating]]) -> Margins:
+    """Put the margins of members side by side, `(n_samples, n_members * n_labels)`."""
+    return np.hstack(margins).astype(np.float32)
+
+
+def weighted_sum(
+    shares: Sequence[float] | Floats, margins: Sequence[NDArray[np.floating]]
+) -> Floats:
+    """Add up margins with weights, in double precision."""
+    total = np.zeros(margins[0].shape)
+    for share, each in zip(shares, margins, strict=True):
+        total += share * each
     return total
 
 
@@ -185,13 +211,17 @@ class Mixture:
         Of the members that entered.
     shares : float64 array of shape (n_members,)
         Their weights, which sum to 1.
+    stacked_share : float
+        Weight of the second level, 0 if there is none.
     """
 
     def __init__(self, data: FitData) -> None:
         self.losses = RowLosses(data)
         self.names: list[str] = []
         self.shares: Floats = np.zeros(0)
+        self.stacked_share = 0.0
         self._margins: list[Margins] = []
+        self._stacked: list[NDArray[np.floating]] = []
         self._of_rows: Floats | None = None
 
     @property
@@ -202,10 +232,36 @@ class Mixture:
     @property
     def margins(self) -> Floats:
         """Log-odds out of fold, `(n_samples, n_labels)`."""
-        total = np.zeros(self._margins[0].shape)
-        for share, margins in zip(self.shares, self._margins, strict=True):
-            total += share * margins
-        return total
+        mixed = weighted_sum(self.shares, self._margins)
+        for own in self._stacked:
+            mixed = weighted_sum([1 - self.stacked_share, self.stacked_share], [mixed, own])
+        return mixed
+
+    @property
+    def features(self) -> Margins:
+        """The members' log-odds out of fold, `(n_samples, n_members * n_labels)`."""
+        return second_level(self._margins)
+
+    def stack(self, margins: NDArray[np.floating]) -> bool:
+        """Put a second level on the members if that is better by more than chance.
+
+        Parameters
+        ----------
+        margins : float array of shape (n_samples, n_labels)
+            Calibrated log-odds, out of fold, of a model that has learned from `features`.
+
+        Returns
+        -------
+        bool
+            Whether it stays; no member enters afterwards.
+        """
+        mixed = self.margins.astype(np.float32)
+        shares, of_rows = greedy_shares([mixed, margins.astype(np.float32)], self.losses)
+        assert self._of_rows is not None
+        if not shares[1] or not is_gain(self._of_rows, of_rows):
+            return False
+        self._stacked, self.stacked_share, self._of_rows = [margins], float(shares[1]), of_rows
+        return True
 
     def admit(self, name: str, margins: NDArray[np.floating]) -> bool:
         """Let a member in if the mixture with it is better by more than chance.

@@ -6,7 +6,7 @@ decides, whatever the measure: it is less noisy. Then all decision rules are tri
 margins. For subset accuracy an order-free chain (:mod:`xdcc.automatic.joint_labelset`) learns from
 these margins how labels depend; it has a log-loss, too, that of whole labelsets. The score of the
 chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
-that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
@@ -25,17 +25,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tqdm import tqdm
 
-from xdcc.automatic.candidates import Candidate, Shape, more_candidates, usual_candidates
+from xdcc.automatic.candidates import (
+    Candidate,
+    Shape,
+    more_candidates,
+    second_level,
+    usual_candidates,
+)
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, OutOfTime
-from xdcc.decision.calibration import LabelCalibration, calibrate_labels
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime
+from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
-from xdcc.decision.out_of_fold import out_of_fold
-from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
+from xdcc.decision.proba_measures import proba_measure
+from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules, without_choice
 from xdcc.decision.rules import MeasureLike
+from xdcc.linear import LogisticLabels
+from xdcc.linear.classifier import mean_model
 
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
@@ -63,10 +72,12 @@ class SearchResult(NamedTuple):
     ----------
     members : list of Member
         The chosen model: a candidate, or several that are mixed.
+    stacked : list of Member
+        The second level on their margins, if it helps.
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     margins : float64 array of shape (n_samples, n_labels)
-        Its log-odds out of fold.
+        Its log-odds out of fold, NaN for rows that no fold tests.
     choice : RuleChoice
         The chosen rule, and all that were tried.
     summary : dict of str to list
@@ -74,6 +85,7 @@ class SearchResult(NamedTuple):
     """
 
     members: list[Member]
+    stacked: list[Member]
     calibration: LabelCalibration
     margins: Floats
     choice: RuleChoice
@@ -144,10 +156,13 @@ class Search:
     ----------
     data : FitData
         Training data.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
+    folds : Folds
+        Which rows each fold is tested and trained on. Only rows that are tested count in the
+        mixture and in the choice of the rule.
     measure : str, Measure or callable
         What to maximise.
+    refit : bool
+        Whether members are trained on all rows in the end.
     seed : int
         Of the candidates and of drawn rows.
     n_jobs : int or None
@@ -161,23 +176,25 @@ class Search:
     def __init__(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         *,
         measure: MeasureLike,
+        refit: bool,
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
     ) -> None:
         self._data, self._folds, self._measure = data, folds, measure
-        self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
+        self._tested, self._folds_of_tested = folds.of_tested(data)
+        self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
-        n_folds = int(folds.max()) + 1
-        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
-        self._mixture = Mixture(data)
+        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, folds.n_folds)
+        self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
+        self._for_rules = 0.0
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
@@ -202,16 +219,24 @@ class Search:
             if not self._table:
                 _warn_of_short_budget()
                 self._try(usual_candidates(self._shape)[0])
+            stacked = self._stack()
         choice = self._choose_rule()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
             is_last = member is not None and row["seeds"] == member.n_seeds
             row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
+            if stacked:
+                row["share"] *= 1 - stacked[0].share
+        if stacked:
+            self._table[-1]["share"] = stacked[0].share
+        margins = np.full(self._data.Y.shape, np.nan)
+        margins[self._folds.tested] = self._mixture.margins
         return SearchResult(
             list(self._chosen()),
+            stacked,
             LabelCalibration.without_scaling(self._data),
-            self._mixture.margins,
+            margins,
             choice,
             {name: [row[name] for row in self._table] for name in self._table[0]},
         )
@@ -234,33 +259,85 @@ class Search:
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
             found = self._members[name]
+            if self._refit:
+                for estimator in found.estimators:
+                    fit_on(estimator, self._data)
             yield Member(name, float(share), found.estimators, found.calibration)
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
         begun = time.perf_counter()
-        found = self._train(candidate)
+        found = self._train(candidate, self._data)
         if found is None:
             return False
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
-        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), found.estimators
+        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), self._predictors(found)
         if earlier is not None:
             n_seeds += earlier.n_seeds
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
-        calibration, margins = calibrate_labels(
-            self._data._replace(X=raw.astype(np.float64)), self._folds, self._budget.entries
-        )
-        self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
+        calibration, margins = self._calibrate(raw)
+        self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
+        margins = margins[self._folds.tested]
         test = self._mixture.admit if earlier is None else self._mixture.improve
         enters = test(candidate.name, margins)
         if enters:
             member = _Trained(candidate, n_seeds, raw, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
-        seconds = time.perf_counter() - begun
-        self._budget.learn(candidate, seconds)
+        self._budget.learn(candidate, time.perf_counter() - begun)
+        self._list(candidate, n_seeds, found, margins, begun)
+        for_second_level = self._budget.estimate(self._second_level())
+        self._budget.reserve(self._for_rules + self._refit_seconds() + for_second_level)
+        return enters
+
+    def _stack(self) -> list[Member]:
+        """Train a second level on the members' margins; an empty list if it does not help."""
+        if not self._folds.tested.all():
+            return []
+        begun = time.perf_counter()
+        self._budget.reserve(self._for_rules + self._refit_seconds())
+        candidate = self._second_level()
+        if self._budget.is_limited:
+            affordable = self._budget.estimate(candidate) < self._budget.left()
+        else:
+            usual = usual_candidates(self._shape)
+            affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
+        if not affordable:
+            return []
+        features = self._mixture.features
+        learned = {
+            name: value
+            for name, value in self._data.learned.items()
+            if name not in ("feature_names_in_", "categories_", "sparse_X_")
+        }
+        of_margins = self._data._replace(
+            X=features,
+            feature_types=None,
+            learned=learned | {"n_features_in_": features.shape[1]},
+        )
+        found = self._train(candidate, of_margins)
+        if found is None:
+            return []
+        calibration, margins = self._calibrate(found.margins)
+        stays = self._mixture.stack(margins)
+        self._list(candidate, 1, found, margins, begun)
+        share = self._mixture.stacked_share
+        return [Member(candidate.name, share, found.estimators, calibration)] if stays else []
+
+    def _second_level(self) -> Candidate:
+        n_members = max(1, len(self._mixture.names))
+        return second_level(self._shape, n_members, self._budget.seconds)
+
+    def _calibrate(self, margins: NDArray[np.floating]) -> Calibrated[LabelCalibration]:
+        data = self._data._replace(X=margins.astype(np.float64))
+        return calibrate_labels(data, self._folds.test, self._budget.entries)
+
+    def _list(
+        self, candidate: Candidate, n_seeds: int, found: OutOfFold, margins: Floats, begun: float
+    ) -> None:
+        """Add a row to the table."""
         losses = self._mixture.losses
         self._table.append(
             {
@@ -269,13 +346,27 @@ class Search:
                 "rounds": getattr(found.unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
-                "seconds": seconds,
+                "seconds": time.perf_counter() - begun,
             }
         )
         self._progress.update()
-        return enters
 
-    def _train(self, candidate: Candidate) -> OutOfFold | None:
+    def _refit_seconds(self) -> float:
+        """Estimate how long it takes to train the members on all rows."""
+        if not self._refit:
+            return 0.0
+        of_members = (r["seconds"] for r in self._table if r["candidate"] in self._mixture.names)
+        return sum(of_members) / (self._shape.n_folds - 1)
+
+    def _predictors(self, found: OutOfFold) -> list[Any]:
+        """Get the estimators that predict new rows; with `refit`, one that is trained later."""
+        if self._refit:
+            return [found.unfitted]
+        if isinstance(found.unfitted, LogisticLabels):
+            return [mean_model(found.estimators)]
+        return found.estimators
+
+    def _train(self, candidate: Candidate, data: FitData) -> OutOfFold | None:
         """Train a candidate out of fold; None if there was no time for a model of each fold."""
         number = len(self._table)
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
@@ -290,26 +381,31 @@ class Search:
             return left <= 0
 
         try:
-            return out_of_fold(estimator, self._data, self._folds, should_end=is_over)
+            return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except OutOfTime:
             return None
 
     def _choose_rule(self) -> RuleChoice:
         """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
-        of_mixture = self._data._replace(X=self._mixture.margins)
+        of_mixture, folds = self._tested._replace(X=self._mixture.margins), self._folds_of_tested
+        if of_proba := proba_measure(self._measure):
+            proba = LabelCalibration.without_scaling(self._data).proba(self._mixture.margins)
+            judged = of_mixture._replace(X=proba)
+            return without_choice(judged, folds, measure=of_proba, seed=self._seed)
         entries = self._budget.entries
         trials: list[RuleTrial] = [
-            try_rules(of_mixture, self._folds, measure=self._measure, entries=entries)
+            try_rules(of_mixture, folds, measure=self._measure, entries=entries)
         ]
         favourite = 0
-        # The chain is tried only if it costs less than the candidates do.
+        # The chain is tried only if it costs less than the candidates do, and if every row has a
+        # prediction to learn from.
         seconds = chain_seconds(self._shape)
         longest = sum(candidate.seconds for candidate in usual_candidates(self._shape))
-        affordable = seconds < min(longest, self._budget.left())
+        affordable = seconds < min(longest, self._budget.left()) and self._folds.tested.all()
         if self._measure == _FOR_LABELSETS and affordable:
             joint = try_joint(
                 of_mixture,
-                self._folds,
+                folds,
                 measure=self._measure,
                 seed=self._seed,
                 n_jobs=self._n_jobs,

@@ -48,6 +48,23 @@ _PARTS = {
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         """,
+    "cv": """
+        cv : int, splitter, iterable of pairs or None, default=5
+            Number of folds, None for 5; they are stratified by labels, or keep `groups` together.
+            Or a splitter of scikit-learn, or pairs of the positions of training and test rows, a
+            pair for each fold. A row can be tested once at most. One that is never tested, as the
+            first rows with ``TimeSeriesSplit``, is trained on, but takes no part in calibration and
+            choices.
+        """,
+    "groups": """
+        groups : array-like of shape (n_samples,), optional
+            Group of each row, such as a patient: all rows of a group are in the same fold, or what
+            a splitter `cv` does with it.
+        """,
+    "folds_": """
+        folds_ : int array of shape (n_samples,)
+            Fold that tests each training row; -1 for rows that no fold tests.
+        """,
     "n_jobs": """
         n_jobs : int or None, default=None
             Number of threads. None and -1 are all CPUs that the process may use, at most

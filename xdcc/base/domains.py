@@ -6,7 +6,7 @@ the two, the same everywhere.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Protocol
@@ -291,6 +291,30 @@ class Anything:
 
     def __str__(self) -> str:
         return "anything"
+
+
+@dataclass(frozen=True)
+class Splits:
+    """How rows are divided into folds: what scikit-learn takes as `cv`, besides a number.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import KFold
+    >>> Splits().accepts(KFold(3)), Splits().accepts([([0], [1]), ([1], [0])])
+    (True, True)
+    >>> Splits().accepts(KFold), Splits().accepts("KFold")
+    (False, False)
+    """
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a splitter or an iterable; its pairs are checked with the data."""
+        if isinstance(value, type | str | bytes):
+            return False
+        return hasattr(value, "split") or isinstance(value, Iterable)
+
+    def __str__(self) -> str:
+        """Describe the values."""
+        return "a splitter with split(X, y, groups), an iterable of pairs (training, test)"
 
 
 class Either:

@@ -34,7 +34,7 @@ from xdcc.base.documentation import documented
 from xdcc.base.domains import Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
-from xdcc.base.folds import OutOfFold, ShouldEnd
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.label_rows import check_weight, matching_share
 from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
@@ -251,7 +251,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return self
 
     def _out_of_fold(
-        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold | None:
         """Train the models of all folds together, on checked data; None if the estimator cannot."""
         return None

@@ -1,24 +1,38 @@
 """Folds, and the predictions of models that were trained without a fold.
 
-In each fold every label is about as frequent as in all rows. A rare label in a single fold cannot
-be learned there or measured elsewhere, so rows are dealt out by iterative stratification (Sechidis,
-Tsoumakas, Vlahavas: "On the Stratification of Multi-label Data", 2011), by the library
-`iterative-stratification`.
+By default every label is about as frequent in each fold as in all rows. A rare label in a single
+fold cannot be learned there or measured elsewhere, so rows are dealt out by iterative
+stratification (Sechidis, Tsoumakas, Vlahavas: "On the Stratification of Multi-label Data", 2011),
+by the library `iterative-stratification`. :func:`make_folds` also takes groups, which stay
+together, and scikit-learn's splitters: with those for time series, a fold trains on earlier rows
+only, and the first rows are in no fold's test part.
 
 An estimator that can train the models of all folds together, and find out in the same training
 how long to train, has a method ``out_of_fold`` with the signature of :class:`TrainsOutOfFold`;
 estimators of this package also have ``_out_of_fold``, which takes checked data.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.model_selection import GroupKFold
+from sklearn.utils.validation import check_consistent_length
 
+from xdcc.base.domains import Either, Number, Splits
+from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
+
+CV = Either(Number(low=2, whole=True), Splits(), None)
+"""Values of a parameter `cv` that :func:`make_folds` takes."""
+
+_N_FOLDS = 5
+"""Where `cv` is None, as in scikit-learn."""
 
 
 def stratified_folds(
@@ -68,19 +82,187 @@ def stratified_folds(
     return folds
 
 
-def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
-    """Raise a ValueError if there is not a fold for each of `n_samples` rows.
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Which rows the model of each fold is tested and trained on.
+
+    Attributes
+    ----------
+    test : int array of shape (n_samples,)
+        The fold that tests each row, from 0; -1 for a row that no fold tests.
+    train : sequence of bool arrays of shape (n_samples,), one for each fold, or None
+        The rows that each fold trains on; None for all that it does not test.
 
     Examples
     --------
-    >>> check_folds(np.array([0, 1]), 3)
-    Traceback (most recent call last):
-    ValueError: folds has the shape (2,); it must be (3,), one per row.
+    >>> folds = Folds(np.array([-1, 0, 1]))
+    >>> folds.n_folds, folds.trains(0), folds.tests(0)
+    (2, array([ True, False,  True]), array([False,  True, False]))
     """
-    if np.shape(folds) != (n_samples,):
-        raise ValueError(
-            f"folds has the shape {np.shape(folds)}; it must be {(n_samples,)}, one per row."
-        )
+
+    test: NDArray[np.intp]
+    train: Sequence[NDArray[np.bool_]] | None = None
+
+    @classmethod
+    def of(cls, folds: "Self | NDArray[np.intp]", n_samples: int) -> "Folds":
+        """Check the fold of each row, -1 for a row that no fold tests; `Folds` stay as they are.
+
+        Examples
+        --------
+        >>> Folds.of(np.array([0, 1]), 3)
+        Traceback (most recent call last):
+        ValueError: folds has the shape (2,); it must be (3,), one per row.
+        """
+        if isinstance(folds, Folds):
+            return folds
+        test = np.asarray(folds)
+        if test.shape != (n_samples,):
+            raise ValueError(
+                f"folds has the shape {test.shape}; it must be {(n_samples,)}, one per row."
+            )
+        numbers = np.unique(test)
+        if numbers.dtype.kind not in "iu" or not np.array_equal(
+            numbers[numbers != -1], np.arange(test.max() + 1)
+        ):
+            raise ValueError(
+                "folds must hold whole numbers from 0, none left out, or -1 for a row that no "
+                "fold tests."
+            )
+        return Folds(test.astype(np.intp))
+
+    @classmethod
+    def of_splits(cls, splits: Iterable[Any], n_samples: int) -> "Folds":
+        """Check pairs of training and test rows, one for each fold.
+
+        Examples
+        --------
+        >>> Folds.of_splits([([0], [1]), ([0, 1], [2])], 3).test
+        array([-1,  0,  1])
+        >>> Folds.of_splits([([0], [1]), ([0], [1, 2])], 3)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: cv tests row 1 in the folds 0 and 1: a row can be tested once at most, ...
+        """
+        test, train = np.full(n_samples, -1, dtype=np.intp), []
+        for fold, pair in enumerate(splits):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ValueError(f"Fold {fold} of cv is not a pair of training and test rows.")
+            trains, tests = (
+                _marked(rows, n_samples, f"the {name} rows of fold {fold} of cv")
+                for rows, name in zip(pair, ("training", "test"), strict=True)
+            )
+            if (both := np.flatnonzero(trains & tests)).size:
+                raise ValueError(f"Fold {fold} of cv trains and tests on row {both[0]}.")
+            if (again := np.flatnonzero(tests & (test >= 0))).size:
+                raise ValueError(
+                    f"cv tests row {again[0]} in the folds {test[again[0]]} and {fold}: a row can "
+                    "be tested once at most, which rules out repeated and random splits such as "
+                    "RepeatedKFold and ShuffleSplit."
+                )
+            test[tests] = fold
+            train.append(trains)
+        if len(train) < 2:
+            raise ValueError(f"cv has {len(train)} folds; it must have at least 2.")
+        folds = Folds(test)
+        if all(np.array_equal(trains, folds.trains(fold)) for fold, trains in enumerate(train)):
+            return folds
+        return Folds(test, train)
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.test.max()) + 1
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Which rows a fold tests, `(n_samples,)`."""
+        return np.asarray(self.test >= 0)
+
+    def tests(self, fold: int) -> NDArray[np.bool_]:
+        """Which rows a fold tests, `(n_samples,)`."""
+        return np.asarray(self.test == fold)
+
+    def trains(self, fold: int) -> NDArray[np.bool_]:
+        """Which rows a fold trains on, `(n_samples,)`."""
+        return np.asarray(self.test != fold) if self.train is None else self.train[fold]
+
+    def of_tested(self, data: FitData) -> tuple[FitData, NDArray[np.intp]]:
+        """Take the rows that a fold tests, and their folds."""
+        if self.tested.all():
+            return data, self.test
+        return data.take(self.tested), self.test[self.tested]
+
+
+def _marked(rows: Any, n_samples: int, what: str) -> NDArray[np.bool_]:
+    """Mark rows, given by their positions, `(n_samples,)`; stop if these are not as they should."""
+    at = np.asarray(rows)
+    if at.size == 0:
+        raise ValueError(f"There are no rows among {what}.")
+    if at.ndim != 1 or at.dtype.kind not in "iu":
+        raise ValueError(f"{what[0].upper()}{what[1:]} are not a list of positions.")
+    if at.min() < 0 or at.max() >= n_samples:
+        wrong = at[(at < 0) | (at >= n_samples)][0]
+        raise ValueError(f"Row {wrong} is among {what}, but n_samples={n_samples}.")
+    counts = np.bincount(at, minlength=n_samples)
+    if counts.max() > 1:
+        raise ValueError(f"Row {counts.argmax()} is {counts.max()} times among {what}.")
+    return counts > 0
+
+
+def make_folds(
+    cv: Any, X: Any, Y: Any, groups: Any, *, data: FitData, random_state: int | None
+) -> Folds:
+    """Divide rows into folds as the parameter `cv` says.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of pairs or None
+        A number of folds, None for 5; an object with ``split(X, Y, groups)``; or pairs of training
+        and test rows.
+    X, Y : object
+        Data as the user gave them, for a splitter.
+    groups : array-like of shape (n_samples,) or None
+        Groups of rows. With a number of folds, each group is in one fold, and the folds are about
+        as large; without groups, they are stratified.
+    data : FitData
+        The same data, checked.
+    random_state : int or None
+        Seed of stratified folds.
+
+    Returns
+    -------
+    Folds
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rows or groups than folds; a splitter refuses the data; a fold has no
+        rows, rows out of range, or the same row in both parts or twice in one; a row is tested
+        twice; or a fold trains on no known label.
+
+    Examples
+    --------
+    >>> data = FitData(np.zeros((4, 1)), np.ones((4, 1), np.float32), None)
+    >>> groups = ["a", "b", "b", "a"]
+    >>> make_folds(2, data.X, data.Y, groups, data=data, random_state=0).test
+    array([1, 0, 0, 1])
+    """
+    if isinstance(X, FitData):
+        X, Y = X.X, X.Y
+    check_consistent_length(data.Y, groups)
+    cv = _N_FOLDS if cv is None else cv
+    if isinstance(cv, Integral):
+        if groups is None:
+            return Folds(stratified_folds(data.Y, int(cv), random_state))
+        splits: Iterable[Any] = GroupKFold(int(cv)).split(data.Y, groups=groups)
+    else:
+        splits = cv.split(X, Y, groups) if hasattr(cv, "split") else cv
+    folds = Folds.of_splits(splits, len(data.Y))
+    for fold in range(folds.n_folds):
+        if not data.counts[folds.trains(fold)].any():
+            raise ValueError(
+                f"Fold {fold} of cv trains on no row with a known label and a positive weight."
+            )
+    return folds
 
 
 type ShouldEnd = Callable[[int], bool]
@@ -97,7 +279,7 @@ class OutOfFold(NamedTuple):
     Attributes
     ----------
     margins : float array of shape (n_samples, n_labels)
-        Log-odds that a label is 1, by the model that was trained without the row's fold.
+        Log-odds that a label is 1, by the model of the fold that tests the row; NaN if none does.
     estimators : list of estimators, one for each fold
         Those models.
     unfitted : estimator

@@ -6,7 +6,8 @@ that no form needs a copy of the whole matrix, dense or of another type.
 
 The input of a measure is two of them, and weights. :func:`known_blocks` turns true and predicted
 labels into boolean masks, one block of rows after the other, or says what is wrong with them and
-where; :func:`known_score_blocks` does it for labels and scores. Samples that cannot count (no
+where; :func:`known_score_blocks` does it for labels and scores, :func:`known_proba_blocks` for
+probabilities. Samples that cannot count (no
 known label, or weight 0) are taken out, so that a measure needs no rule of its own for them.
 """
 
@@ -215,6 +216,7 @@ _HOLDS = {
     "Y_true": "the numbers 0 and 1",
     "Y_pred": "the numbers 0 and 1",
     "Y_score": "finite numbers",
+    "Y_proba": "numbers from 0 to 1",
 }
 """What an input consists of, for messages."""
 
@@ -308,6 +310,27 @@ def known_score_blocks(
         return score.astype(np.float64)
 
     return _blocks(Y_true, Y_score, "Y_score", scores, sample_weight)
+
+
+def known_proba_blocks(
+    Y_true: Labels, Y_proba: Labels, sample_weight: Weights = None
+) -> Iterator[KnownRows[Floats]]:
+    """Check labels, probabilities and weights and take out what is unknown, block by block.
+
+    Like :func:`known_score_blocks`, but `Y_proba` holds numbers from 0 to 1.
+
+    Examples
+    --------
+    >>> for probabilities in known_proba_blocks([[1, 0]], [[0.75, 0]]):
+    ...     print(probabilities.predicted)
+    [[0.75 0.  ]]
+    """
+
+    def probabilities(proba: NDArray[Any], rows: slice, source: LabelRows) -> Floats:
+        _check((proba >= 0) & (proba <= 1), rows, source, "Y_proba", "from 0 to 1")
+        return proba.astype(np.float64)
+
+    return _blocks(Y_true, Y_proba, "Y_proba", probabilities, sample_weight)
 
 
 def _blocks[Values: (Bools, Floats)](

@@ -22,11 +22,18 @@ from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, ShouldEnd
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
+from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
-from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
+from xdcc.boosting.importance import (
+    IMPORTANCE_TYPES,
+    ImportanceType,
+    column_importance,
+    label_gains,
+    nameless,
+)
 from xdcc.boosting.out_of_fold import train_out_of_fold
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
@@ -34,7 +41,7 @@ OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
 
 
-class MultiLabelXGBClassifier(TreeBoosterEstimator):
+class MultiLabelXGBClassifier(LabelImportances, TreeBoosterEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -257,6 +264,10 @@ int, default="sumGain"
         total = importance.sum()
         return importance / total if total > 0 else importance
 
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Sum up how much the tests of each feature change the margins of each label."""
+        return label_gains(self._booster_that_predicts(), self.n_features_in_, self.n_labels_)
+
     def out_of_fold(
         self,
         X: Any,
@@ -274,7 +285,7 @@ int, default="sumGain"
         {X}
         {Y}
         folds : int array of shape (n_samples,)
-            Fold of each row, from 0.
+            Fold of each row, from 0; -1 for rows that are in all training parts, and in no fold.
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
@@ -299,12 +310,13 @@ int, default="sumGain"
         self._native_booster_params()
         require_plugin(type(self).__name__)
         data = clone(self)._begin_fit(X, Y, sample_weight)
-        return self._out_of_fold(data, folds, patience=patience, should_end=should_end)
+        checked = Folds.of(folds, len(data.Y))
+        return self._out_of_fold(data, checked, patience=patience, should_end=should_end)
 
     def _out_of_fold(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         *,
         patience: int = 25,
         should_end: ShouldEnd | None = None,

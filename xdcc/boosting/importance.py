@@ -3,6 +3,7 @@
 A booster may have names for its columns; `nameless` makes a copy without them.
 """
 
+import json
 from collections.abc import Iterable
 from typing import Literal, get_args
 
@@ -74,6 +75,46 @@ def column_importance(
             of_sum, divisor = f"total_{importance_type}", n_splits  # type: ignore[assignment]
         summed = _summed(boosters, n_columns, of_sum)
     return np.divide(summed, divisor, out=np.full(n_columns, np.nan), where=n_splits > 0)
+
+
+def label_gains(booster: xgb.Booster, n_features: int, n_labels: int) -> NDArray[np.float64]:
+    """Sum up how much the tests of each feature change the margins of each label.
+
+    A node's margin is the mean of its leaves, weighted by their Hessians. What a test contributes
+    to a label is the variance between its children, times their weight.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        With trees that have vector leaves, or of one label.
+    n_features, n_labels : int
+        Of the data.
+
+    Returns
+    -------
+    float64 array of shape (n_labels, n_features)
+        Not negative.
+    """
+    content = json.loads(booster.save_raw("json"))
+    gains = np.zeros((n_features, n_labels))
+    for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
+        left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+        weight = np.array(tree["sum_hessian"], dtype=np.float64)
+        margins = np.zeros((len(left), n_labels))
+        is_leaf = left == -1
+        if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+            leaves = np.array(tree["leaf_weights"], dtype=np.float64).reshape(-1, n_labels)
+            margins[is_leaf] = leaves[right[is_leaf]]
+        else:
+            margins[is_leaf, 0] = np.array(tree["split_conditions"])[is_leaf]
+        # Children come after their parents.
+        for node in np.flatnonzero(~is_leaf)[::-1]:
+            children = [left[node], right[node]]
+            share = weight[children] / max(weight[children].sum(), np.finfo(np.float64).tiny)
+            margins[node] = share @ margins[children]
+            between = (margins[children] - margins[node]) ** 2
+            gains[tree["split_indices"][node]] += weight[children] @ between
+    return gains.T
 
 
 def _summed(boosters: list[xgb.Booster], n_columns: int, kind: str) -> NDArray[np.float64]:

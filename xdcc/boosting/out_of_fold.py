@@ -4,8 +4,8 @@ The best number of boosting rounds is found on rows that a booster has not seen.
 the other, that would take one training to find the number and another to use it. Side by side, a
 round of every fold at a time, the log-loss of all rows is known after each round, so one training
 finds the number, keeps the out-of-fold margins that belong to it, and ends when nothing has
-improved for a while. The boosters share the bins of X: rows of its own fold have the weight 0 for a
-booster, and the updater skips them.
+improved for a while. The boosters share the bins of X: rows that a booster does not train on have
+the weight 0, and the updater skips them.
 
 `LogLoss` is the log-loss of margins over known labels, for training with early stopping.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.process import late_interrupt
 
 
@@ -64,7 +64,7 @@ def train_out_of_fold(
     estimator: Any,
     data: FitData,
     params: dict[str, Any],
-    folds: NDArray[np.intp],
+    folds: Folds,
     patience: int,
     should_end: ShouldEnd | None = None,
 ) -> OutOfFold:
@@ -78,8 +78,8 @@ def train_out_of_fold(
         Checked training data.
     params : dict
         Parameters for `xgboost.train`, objective included.
-    folds : int array of shape (n_samples,)
-        Fold of each row, from 0.
+    folds : Folds
+        Which rows each fold is tested and trained on.
     patience : int
         End when the log-loss has not fallen for so many rounds.
     should_end : callable, optional
@@ -89,13 +89,7 @@ def train_out_of_fold(
     -------
     OutOfFold
         At most `n_estimators` rounds, the same number for all folds.
-
-    Raises
-    ------
-    ValueError
-        If there is not a fold for each row.
     """
-    check_folds(folds, len(data.Y))
     # The bins come from all rows with their weights: they are made before a fold is left out.
     with late_interrupt():
         matrix = xgb.QuantileDMatrix(
@@ -107,14 +101,14 @@ def train_out_of_fold(
             nthread=params.get("nthread"),
         )
     weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
-    held_out = [folds == fold for fold in range(int(folds.max()) + 1)]
-    boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
-    loss = LogLoss(data.Y, weight)
-    margins, best_margins = np.empty(data.Y.shape, np.float32), np.empty(data.Y.shape, np.float32)
+    parts = [(folds.trains(fold), folds.tests(fold)) for fold in range(folds.n_folds)]
+    boosters = [xgb.Booster(params, [matrix]) for _ in parts]
+    loss = LogLoss(data.Y, np.where(folds.tested, weight, np.float32(0)))
+    margins, best_margins = np.zeros(data.Y.shape, np.float32), np.zeros(data.Y.shape, np.float32)
     best_loss, n_best = np.inf, 0
     for round_ in range(estimator.n_estimators):
-        for booster, rows in zip(boosters, held_out, strict=True):
-            matrix.set_weight(np.where(rows, np.float32(0), weight))
+        for booster, (train, rows) in zip(boosters, parts, strict=True):
+            matrix.set_weight(np.where(train, weight, np.float32(0)))
             booster.update(matrix, round_)
             of_all = booster.predict(
                 matrix, output_margin=True, strict_shape=True, validate_features=False
@@ -130,6 +124,7 @@ def train_out_of_fold(
             break
     # Without a known label out of fold there is no log-loss: use `n_estimators`.
     n_best = n_best or estimator.n_estimators
+    best_margins[~folds.tested] = np.nan
 
     def with_booster(booster: xgb.Booster) -> Any:
         model = copy.copy(estimator)

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import Folds, stratified_folds
 from xdcc.linear.logistic import (
     Floats,
     Matrix,
@@ -177,7 +177,7 @@ def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
     without parents, summed over labels. The search goes from strong to weak penalties and stops
     when the loss increases.
     """
-    folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
+    folds = Folds(stratified_folds(Y, min(_FOLDS, len(Y)), random))
     path = FoldPath(FitData(X, Y.astype(np.float32), None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
     smallest, chosen = np.inf, GRID[0]
     for C in GRID:

@@ -12,7 +12,7 @@ as subset 0/1 loss, Hamming loss or 1 - example-based F1 are; :func:`draw_choice
 any measure of rows that are drawn, or left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -155,16 +155,47 @@ def draw_choices(
     -------
     DrawnChoices
     """
-    random = np.random.default_rng(random_state)
-    at_once = max(1, _DRAWN_AT_ONCE // n_samples)
     drawn, left_out = [], []
-    for begin in range(0, n_bootstraps, at_once):
-        counts = _draw_rows(n_samples, min(at_once, n_bootstraps - begin), random)
+    for counts in _draws(n_samples, n_bootstraps, random_state):
         drawn.append(scores(counts))
         left_out.append(scores((counts == 0).astype(np.float64)))
     together = DrawnChoices(np.concatenate(drawn), np.concatenate(left_out))
     valid = ~np.isnan(np.hstack(together)).any(axis=1)
     return DrawnChoices(together.drawn[valid], together.left_out[valid])
+
+
+def standard_errors(
+    scores: Callable[[Floats], Floats],
+    n_samples: int,
+    *,
+    n_bootstraps: int,
+    random_state: int | np.random.Generator | None = None,
+) -> Floats:
+    """Estimate the standard errors of scores between which nothing is chosen.
+
+    Parameters
+    ----------
+    scores, n_samples, n_bootstraps, random_state
+        As in :func:`draw_choices`.
+
+    Returns
+    -------
+    float array of shape (n_configurations,)
+        Standard deviations over the draws that have a score; NaN if there are none.
+    """
+    drawn = np.concatenate([scores(c) for c in _draws(n_samples, n_bootstraps, random_state)])
+    valid = drawn[~np.isnan(drawn).any(axis=1)]
+    return valid.std(axis=0) if len(valid) else np.full(drawn.shape[1], np.nan)
+
+
+def _draws(
+    n_rows: int, n_draws: int, random_state: int | np.random.Generator | None
+) -> Iterator[Floats]:
+    """Yield how often each row is drawn, for as many draws as fit in memory at once."""
+    random = np.random.default_rng(random_state)
+    at_once = max(1, _DRAWN_AT_ONCE // n_rows)
+    for begin in range(0, n_draws, at_once):
+        yield _draw_rows(n_rows, min(at_once, n_draws - begin), random)
 
 
 def _draw_rows(n_rows: int, n_draws: int, random: np.random.Generator) -> Floats:

@@ -285,13 +285,16 @@ def calibrate_labels(
 ) -> Calibrated[LabelCalibration]:
     """Calibrate the labels that are not constant.
 
-    X are margins by models that have not seen the row.
+    X are margins by models that have not seen the row. Rows whose fold is -1, which have none, only
+    tell whether a label is constant; their margins are NaN, but for constant labels.
     """
     found = LabelCalibration.without_scaling(data)
     varied = found.constant.varied
-    calibrated = np.empty(data.Y.shape)
+    calibrated = np.full(data.Y.shape, np.nan)
     if varied.any():
-        fitted = calibrate(data.X[:, varied], data.Y[:, varied], data.weight, folds, entries)
-        calibrated[:, varied] = fitted.margins
+        tested = folds >= 0
+        own = np.ix_(tested, varied)
+        fitted = calibrate(data.X[own], data.Y[own], data.weight[tested], folds[tested], entries)
+        calibrated[own] = fitted.margins
         found.slope[varied], found.intercept[varied] = fitted.scaling
     return Calibrated(found, found.constant.in_margins(calibrated))

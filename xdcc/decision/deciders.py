@@ -18,14 +18,14 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from xdcc.base.checks import check_fit_labels, learned_by
-from xdcc.base.domains import Classifier, check_domain
+from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import MeasureName
+from xdcc.decision.measures import check_measure
 from xdcc.decision.rules import MeasureLike, Rule
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
@@ -126,7 +126,11 @@ class DecidingEnsemble(Decider):
     def _check_params(self) -> None:
         super()._check_params()
         if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
-            check_domain("measure", self.measure, MeasureName())
+            self._check_measure()
+
+    def _check_measure(self) -> None:
+        """Stop if `measure`, not a callable or costs, is not a name that the estimator takes."""
+        check_measure(self.measure)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check the costs of the labels, too, before anything is trained."""

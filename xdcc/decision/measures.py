@@ -28,6 +28,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import check_labels
 from xdcc.decision.cuts import Floats, check_proba
+from xdcc.decision.proba_measures import proba_measure
 
 
 def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
@@ -167,6 +168,36 @@ class MeasureName:
         )
 
 
+def check_measure(measure: object) -> None:
+    """Stop if a measure is not the name of one of labels.
+
+    Parameters
+    ----------
+    measure : object
+        A name that :class:`MeasureName` accepts, or anything else.
+
+    Raises
+    ------
+    ValueError
+        If it is something else; for a measure of probabilities the message says who takes it.
+
+    Examples
+    --------
+    >>> check_measure("jaccard")
+    >>> try:
+    ...     check_measure("ndcg_at_5")
+    ... except ValueError as error:
+    ...     print(str(error).rpartition(". ")[2])
+    Use MultiLabelClassifier, which takes it.
+    """
+    if proba_measure(measure) is not None:
+        raise ValueError(
+            f"measure={measure!r}: a decision rule has no influence on a measure of probabilities. "
+            "Use MultiLabelClassifier, which takes it."
+        )
+    check_domain("measure", measure, MeasureName())
+
+
 def beta_of(name: str) -> float | None:
     """Return the beta of an example-based F measure; None for another measure.
 
@@ -207,7 +238,7 @@ def measure_named(measure: str | Measure) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
-    check_domain("measure", measure, MeasureName())
+    check_measure(measure)
     if measure in MEASURES:
         return MEASURES[measure]
     if beta := beta_of(measure):

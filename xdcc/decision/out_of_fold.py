@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData, take_rows
-from xdcc.base.folds import OutOfFold, ShouldEnd, TrainsOutOfFold
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, TrainsOutOfFold
 from xdcc.base.labels import label_scores
 from xdcc.base.margins import margins_of
 from xdcc.base.threads import n_threads
@@ -69,7 +69,7 @@ def margins_by(model: Any, X: Any, n_labels: int) -> Floats:
 def out_of_fold(
     estimator: Any,
     data: FitData,
-    folds: NDArray[np.intp],
+    folds: Folds | NDArray[np.intp],
     *,
     n_jobs: int | None = None,
     should_end: ShouldEnd | None = None,
@@ -81,21 +81,21 @@ def out_of_fold(
     which all its folds and `unfitted` then share. Margins are in double precision. `should_end`
     is called between the steps of such a classifier, with their number; True ends the training.
     """
-    found = None
+    found, parts = None, Folds.of(folds, len(data.Y))
     if isinstance(estimator, MultiLabelEstimator):
-        found = estimator._out_of_fold(data, folds, should_end=should_end)
-    elif isinstance(estimator, TrainsOutOfFold):
-        found = clone(estimator).out_of_fold(data.X, data.target(), folds, data.sample_weight)
+        found = estimator._out_of_fold(data, parts, should_end=should_end)
+    elif isinstance(estimator, TrainsOutOfFold) and parts.train is None:
+        found = clone(estimator).out_of_fold(data.X, data.target(), parts.test, data.sample_weight)
     if found is not None:
         return found._replace(margins=np.asarray(found.margins, dtype=np.float64))
-    models, margins = cross_fit(estimator, data, folds, margins_by, n_jobs=n_jobs)
+    models, margins = cross_fit(estimator, data, parts, margins_by, n_jobs=n_jobs)
     return OutOfFold(margins, models, clone(estimator))
 
 
 def cross_fit(
     estimator: Any,
     data: FitData,
-    folds: NDArray[np.intp],
+    folds: Folds | NDArray[np.intp],
     predict: Predict,
     *,
     n_jobs: int | None = None,
@@ -109,8 +109,8 @@ def cross_fit(
     data : FitData
         Training data. X is checked for an estimator of this package, and is else what the
         classifier takes.
-    folds : int array of shape (n_samples,)
-        Fold of each row, from 0.
+    folds : Folds, or int array of shape (n_samples,)
+        Fold of each row, from 0, and -1 for a row that no fold tests.
     predict : callable
         What to predict: :func:`margins_by` or :func:`proba_by`.
     n_jobs : int or None, default=None
@@ -122,29 +122,28 @@ def cross_fit(
     models : list of classifiers
         One for each fold.
     predicted : float64 array of shape (n_samples, n_labels)
-        Each row's prediction by the model that was trained without its fold.
+        Each row's prediction by the model of the fold that tests it, NaN if none does.
 
     Raises
     ------
     ValueError
         If the classifier refuses the data, or its predictions have another shape.
     """
-    n_labels = data.Y.shape[1]
+    n_labels, parts = data.Y.shape[1], Folds.of(folds, len(data.Y))
 
     def fold_model(fold: int) -> tuple[Any, Floats]:
-        rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        rows, others = np.flatnonzero(parts.tests(fold)), np.flatnonzero(parts.trains(fold))
         model = fit_on(clone(estimator), data, others)
         return model, predict(model, take_rows(data.X, rows), n_labels)
 
     if n_jobs is None:
         n_jobs = 1 if hasattr(estimator, "n_jobs") else -1
-    n_folds = int(folds.max()) + 1
     # Threads, so that nothing has to be pickled; what takes long runs without the interpreter.
-    parallel = Parallel(n_jobs=min(n_threads(n_jobs), n_folds), prefer="threads")
-    found = parallel(delayed(fold_model)(fold) for fold in range(n_folds))
-    predicted = np.empty(data.Y.shape)
+    parallel = Parallel(n_jobs=min(n_threads(n_jobs), parts.n_folds), prefer="threads")
+    found = parallel(delayed(fold_model)(fold) for fold in range(parts.n_folds))
+    predicted = np.full(data.Y.shape, np.nan)
     for fold, (_, of_fold) in enumerate(found):
-        predicted[folds == fold] = of_fold
+        predicted[parts.tests(fold)] = of_fold
     return [model for model, _ in found], predicted
 
 

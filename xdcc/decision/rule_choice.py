@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import sample_rows
-from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
+from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import checked_measure, scores_on_draws
+from xdcc.decision.proba_measures import ProbaMeasure
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
+    LabelWise,
     LeastCost,
     MeasureLike,
     Rule,
@@ -44,6 +46,9 @@ _LONGEST = 20.0
 _LEAST_ROWS = 500
 
 _TIE = 1e-12
+
+_ENTRIES_OF_ERROR = 2**17
+"""Entries of Y on which the standard error of a measure of probabilities is estimated."""
 
 
 class RuleTrial(NamedTuple):
@@ -80,11 +85,7 @@ def try_rules(
     many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
     """
     counts = data.counts
-    if len(np.unique(folds[counts])) < 2:
-        raise ValueError(
-            "All rows with a known label and a positive weight are in one fold: no rule can be "
-            "judged on rows that it was not learned from."
-        )
+    _require_two_folds(folds[counts])
     target = checked_measure(measure) if callable(measure) else measure
     suitable = _suitable(names, data.Y[counts], folds[counts], target)
     rows, affordable = _affordable(data, entries)
@@ -101,6 +102,14 @@ def try_rules(
         ):
             labels[out] = found
     return trial_of(rules, predicted, judged, measure)
+
+
+def _require_two_folds(folds: NDArray[np.intp]) -> None:
+    if len(np.unique(folds)) < 2:
+        raise ValueError(
+            "All rows with a known label and a positive weight are in one fold: nothing can be "
+            "judged on rows that it was not learned from."
+        )
 
 
 def _affordable(data: FitData, entries: int) -> tuple[NDArray[np.intp], bool]:
@@ -227,6 +236,56 @@ def choose_rule(
         If a requested kind of rule does not suit the measure or the data.
     """
     return choose([try_rules(data, folds, measure=measure, names=names)], measure, seed)
+
+
+def without_choice(
+    data: FitData, folds: NDArray[np.intp], *, measure: ProbaMeasure, seed: int = 0
+) -> RuleChoice:
+    """Judge probabilities by a measure that no rule has an influence on.
+
+    Parameters
+    ----------
+    data : FitData
+        X are out-of-fold probabilities.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+    measure : ProbaMeasure
+        Has a value for these labels.
+    seed : int, default=0
+        Of the drawn rows.
+
+    Returns
+    -------
+    RuleChoice
+        The rule is `LabelWise`. As nothing is chosen, the corrected score is the score. The
+        standard error is extrapolated from a sample of the rows if Y has more than 2**17 entries.
+
+    Raises
+    ------
+    ValueError
+        If all rows that count are in one fold.
+    """
+    _require_two_folds(folds[data.counts])
+    score = measure.score(data.Y, data.X, data.sample_weight)
+    counting = data.take(data.counts)
+    rows = sample_rows(counting.Y.shape, entries=_ENTRIES_OF_ERROR)
+    of_sample = standard_errors(
+        measure.on_draws(counting.take(rows)),
+        len(rows),
+        n_bootstraps=_N_BOOTSTRAPS,
+        random_state=seed,
+    )
+    error = float(of_sample[0]) * (len(rows) / len(counting.Y)) ** 0.5
+    rule = LabelWise()
+    results: dict[str, list[Any]] = {
+        "rule": [rule.name],
+        "params": [rule.params],
+        "score": [score],
+        "standard_error": [error],
+        "corrected_score": [score],
+        "chosen": [True],
+    }
+    return RuleChoice(rule, score, results)
 
 
 def choose(

@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.domains import Anything, Choice, Either, Number, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number
 from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
-from xdcc.decision.measures import MeasureName, rows_that_count
+from xdcc.decision.measures import check_measure, rows_that_count
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
@@ -183,7 +183,7 @@ class ThresholdClassifier(ClassifierWrapper):
     def _check_params(self) -> None:
         super()._check_params()
         if self.method == "per_label" or not callable(self.measure):
-            check_domain("measure", self.measure, MeasureName())
+            check_measure(self.measure)
 
     def _check_validation(self, eval_set: EvalSet | None) -> None:
         if self.cv == "prefit" and eval_set is not None:

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from xdcc.base.domains import Anything, Choice, Either, Number, Switch, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
@@ -71,11 +71,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Whether probabilities are calibrated, by Platt scaling: sigmoid(slope * z + intercept) for
         the log-odds z, two numbers for all labels, and for a label two of its own where these
         have a lower log-loss out of fold.
-    cv : int, default=5
-        Number of folds.
+    {cv}
     ensemble : bool, default=True
         Whether new rows are predicted by the folds' classifiers together, by the mean of their
-        log-odds, or by one that is trained again on all rows.
+        log-odds, or by one that is trained again on all rows, which suits folds of a time series.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds and of drawn rows; None is the seed 0. The estimator has a seed of its
         own.
@@ -101,8 +100,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     oof_proba_ : float64 array of shape (n_samples, n_labels)
         Probabilities of the training rows by classifiers and calibrations that were made without
         their fold.
-    folds_ : int array of shape (n_samples,)
-        Fold of each training row.
+    {folds_}
     estimators_ : list of estimators
         Those that predict: one for each fold, or a single one.
     calibration_ : LabelCalibration
@@ -144,7 +142,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             "measure": Anything(),
             "rules": Anything(),
             "calibrate": Switch(),
-            "cv": Number(low=2, whole=True),
+            "cv": CV,
             "ensemble": Switch(),
         }
     )
@@ -153,12 +151,12 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     measure: str | Measure | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[str] = "auto"
     calibrate: bool = True
-    cv: int = 5
+    cv: Any = 5
     ensemble: bool = True
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the classifier on folds, calibrate it and choose the rule.
 
         Parameters
@@ -170,6 +168,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             target.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, for the estimator, the calibration and the measure.
+        {groups}
 
         Returns
         -------
@@ -179,30 +178,31 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Raises
         ------
         ValueError
-            If an argument is out of range, there are fewer rows than folds, the data are not as
-            described, a rule does not suit them, or a callable measure returns no finite number.
+            If an argument is out of range, there are fewer rows or groups than folds, `cv` does
+            not suit, the data are not as described, a rule does not suit them, or a callable
+            measure returns no finite number.
         TypeError
             If a callable measure does not return a number.
         """
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = stratified_folds(data.Y, int(self.cv), seed)
+        folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
         if self.calibrate:
-            calibration, margins = calibrate_labels(data._replace(X=found.margins), folds)
+            calibration, margins = calibrate_labels(data._replace(X=found.margins), folds.test)
         else:
             calibration = LabelCalibration.without_scaling(data)
             margins = calibration.margins(found.margins)
         choice = choose_rule(
-            data._replace(X=margins),
-            folds,
+            *folds.of_tested(data._replace(X=margins)),
             measure=self.measure,
             names=None if isinstance(self.rules, str) else self.rules,
             seed=seed,
         )
         self.estimators_ = found.estimators if self.ensemble else [fit_on(found.unfitted, data)]
-        self.folds_ = folds
+        self.folds_ = folds.test
         self.oof_proba_ = calibration.constant.in_proba(expit(margins))
+        self.oof_proba_[~folds.tested] = np.nan
         self.calibration_ = calibration
         self.cv_results_ = choice.results
         self.best_score_ = choice.score

@@ -12,14 +12,14 @@ from typing import Any, Literal, NotRequired, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, take_rows
-from xdcc.base.folds import OutOfFold, OutOfTime, ShouldEnd, check_folds
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
+from xdcc.base.importance import LabelImportances
 from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
@@ -40,7 +40,7 @@ _OOB_SAMPLES = 0.632
 
 
 @declares_parameters
-class SketchedExtraTreesClassifier(MultiLabelEstimator):
+class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     """Extra trees that search their splits on random projections of the labels.
 
     Extremely randomised trees (Geurts, Ernst and Wehenkel, 2006) draw features and one threshold
@@ -63,7 +63,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     sketch_size : int, None or "auto", default="auto"
         Number of random projections of the labels on which a tree searches its splits; with None
         it searches on all labels, as other extra trees do. ``"auto"`` is None for up to 8 labels,
-        2 for more if more than half of the features are sparse, and 4 otherwise.
+        8 for more if more than half of the features are sparse, and 4 otherwise.
     max_samples : float or None, default=None
         Share of the rows that a tree grows on, drawn without replacement. None is all rows; with
         `oob_proba` it is 0.632.
@@ -184,7 +184,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
         columns = feature_columns(rows, categorical, self.max_bin, threads)
         shape = self._shape(columns, *labels.shape)
-        check_memory(self.n_estimators, shape.n_sampled, shape.min_samples_leaf)
+        check_memory(shape, self.n_estimators, labels.shape[1], len(columns.least), threads)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         forest = grow_forest(columns, label_rows(labels, weight), shape, seeds, threads)
         self.forest_: ExtraTrees = forest
@@ -196,57 +196,22 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             del self.oob_proba_
         return self
 
-    @property
-    def label_importances_(self) -> NDArray[np.float64]:
-        """How much the tests of each feature lower the Gini impurity of each label.
-
-        Returns
-        -------
-        float64 array of shape (n_labels, n_features)
-            Each row sums to 1; it is zero if no test lowers the impurity of the label.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self)
-        decrease = impurity_decrease(self.forest_, self.n_features_in_)
-        total = decrease.sum(axis=1, keepdims=True)
-        return np.divide(decrease, total, out=np.zeros_like(decrease), where=total > 0)
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """How much the tests of each feature lower the Gini impurity, summed over the labels.
-
-        Returns
-        -------
-        float64 array of shape (n_features,)
-            Sums to 1; zeros if there is no test at all.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self)
-        decrease = impurity_decrease(self.forest_, self.n_features_in_).sum(axis=0)
-        total = decrease.sum()
-        return decrease / total if total > 0 else decrease
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Sum up how much the tests of each feature lower the Gini impurity of each label."""
+        return impurity_decrease(self.forest_, self.n_features_in_)
 
     def _out_of_fold(
-        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold:
         """Grow a forest without each fold, each from seeds of its own, on checked data."""
-        check_folds(folds, len(data.Y))
         random = generator_from(self.random_state)
-        margins, estimators = np.empty(data.Y.shape), []
-        for fold in range(int(folds.max()) + 1):
+        margins, estimators = np.full(data.Y.shape, np.nan), []
+        for fold in range(folds.n_folds):
             if should_end is not None and should_end(fold):
                 raise OutOfTime
             model = clone(self).set_params(random_state=random.randint(2**31 - 1), oob_proba=False)
-            model._fit_checked(data.part(np.flatnonzero(folds != fold)))
-            rows = folds == fold
+            model._fit_checked(data.part(np.flatnonzero(folds.trains(fold))))
+            rows = folds.tests(fold)
             margins[rows] = model._margins(take_rows(data.X, rows))
             estimators.append(model)
         return OutOfFold(margins, estimators, clone(self))
@@ -277,7 +242,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     def _n_projections(self, n_labels: int, *, is_sparse: bool) -> int:
         """Size of a tree's sketch; 0 is all labels."""
         if self.sketch_size == "auto":
-            return 0 if n_labels <= 8 else 2 if is_sparse else 4
+            return 0 if n_labels <= 8 else 8 if is_sparse else 4
         return self.sketch_size or 0
 
     def _n_drawn(self, n_features: int, *, is_sparse: bool) -> int:

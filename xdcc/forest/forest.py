@@ -158,30 +158,44 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     )
 
 
-def check_memory(n_trees: int, n_rows: int, min_samples_leaf: int) -> None:
+def check_memory(
+    shape: TreeShape, n_trees: int, n_labels: int, n_sparse: int, n_threads: int
+) -> None:
     """Stop before a forest is grown that this machine has no memory for.
 
     Parameters
     ----------
+    shape : TreeShape
+        How trees grow.
     n_trees : int
         Number of trees.
-    n_rows : int
-        Number of rows that a tree grows on.
-    min_samples_leaf : int
-        Fewest rows of a leaf.
+    n_labels : int
+        Number of labels.
+    n_sparse : int
+        Number of sparse features.
+    n_threads : int
+        Number of threads.
 
     Raises
     ------
     MemoryError
-        If the largest forest of this shape takes more than the memory of the machine.
+        If the largest forest of this shape, or growing it, takes more than the memory of the
+        machine.
     """
-    needed = n_trees * (4 * n_rows + _LEAF_BYTES * max(n_rows // min_samples_leaf, 1))
+    n_rows, n_values = shape.n_sampled, shape.sketch_size or n_labels
+    n_leaves = max(n_rows // shape.min_samples_leaf, 1)
+    grown = 2 * n_trees * (4 * n_rows + _LEAF_BYTES * n_leaves)  # twice while trees are joined
+    n_slots = n_rows.bit_length()  # the smaller child grows first
+    growing = 16 * n_rows * n_values + 4 * n_sparse * (1 + n_values) * n_slots
+    needed = grown + min(n_threads, n_trees) * growing
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
+        advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
+        if growing * n_threads > grown:
+            advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
         raise MemoryError(
             f"{n_trees} trees of {n_rows} rows may take {needed / 2**30:.1f} GiB, but this machine "
-            f"has {memory / 2**30:.1f} GiB. Take fewer trees, a smaller max_samples or a larger "
-            "min_samples_leaf."
+            f"has {memory / 2**30:.1f} GiB. {advice}"
         )
 
 

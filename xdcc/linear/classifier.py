@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -18,7 +19,8 @@ from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds, stratified_folds
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
+from xdcc.base.importance import LabelImportances
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
@@ -36,7 +38,7 @@ _SINGLE: Any = np.float32
 
 
 @declares_parameters
-class LogisticLabels(MultiLabelEstimator):
+class LogisticLabels(LabelImportances, MultiLabelEstimator):
     """L2-penalised logistic regressions of all labels, trained in one batch.
 
     The regressions share the products of X with their coefficients, which is most of the work. The
@@ -151,7 +153,7 @@ class LogisticLabels(MultiLabelEstimator):
         with solver_threads(self.n_jobs) as run:
             rows, design = self._learn_columns(data)
             if isinstance(self.C, str):
-                folds = stratified_folds(data.Y, self.cv, self.random_state)
+                folds = Folds(stratified_folds(data.Y, self.cv, self.random_state))
                 found = self._train_folds(rows, folds, run)
                 self.C_, start = found.C, found.coef.mean(axis=0)
             else:
@@ -170,7 +172,7 @@ class LogisticLabels(MultiLabelEstimator):
         {X}
         {Y}
         folds : int array of shape (n_samples,)
-            Fold of each row, from 0.
+            Fold of each row, from 0; -1 for rows that are in all training parts, and in no fold.
         {sample_weight}
 
         Returns
@@ -183,13 +185,13 @@ class LogisticLabels(MultiLabelEstimator):
         ValueError
             As `fit`, or if there is not a fold for each row.
         """
-        return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
+        data = clone(self)._begin_fit(X, Y, sample_weight)
+        return self._out_of_fold(data, Folds.of(folds, len(data.Y)))
 
     def _out_of_fold(
-        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold:
         """Train the models of all folds on checked data."""
-        check_folds(folds, len(data.Y))
         model = clone(self)
         model._begin_fit(data, data.Y)
         with solver_threads(self.n_jobs) as run:
@@ -200,6 +202,16 @@ class LogisticLabels(MultiLabelEstimator):
         for estimator, coef in zip(estimators, found.coef, strict=True):
             estimator._keep(coef.astype(np.float64), design)
         return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
+
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Sum up the variances of each feature's terms in the log-odds of the training rows."""
+        columns = self._columns
+        used = columns.scale > 0
+        one = np.zeros(len(used))
+        variances = (self.coef_ * np.divide(columns.deviation, columns.scale, one, where=used)) ** 2
+        gains = np.zeros((self.n_features_in_, self.n_labels_))
+        np.add.at(gains, columns.features, variances.T)
+        return gains.T
 
     def _learn_columns(self, data: FitData) -> tuple[FitData, Design | None]:
         """Learn the columns; return the transformed rows, and their rotation if they are dense."""
@@ -222,7 +234,7 @@ class LogisticLabels(MultiLabelEstimator):
     def _train_folds(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         run: Run,
         should_end: ShouldEnd | None = None,
     ) -> FoldModels:
@@ -289,6 +301,25 @@ class LogisticLabels(MultiLabelEstimator):
 
     def _proba(self, X: Features) -> Floats:
         return expit(self._margins(X))
+
+
+def mean_model(models: Sequence[LogisticLabels]) -> LogisticLabels:
+    """Make the model whose log-odds are the means of those of some models.
+
+    Parameters
+    ----------
+    models : sequence of LogisticLabels
+        Fitted; they scale X alike, as those of :meth:`LogisticLabels.out_of_fold` do.
+
+    Returns
+    -------
+    LogisticLabels
+        With the means of their coefficients and intercepts.
+    """
+    mean = copy.copy(models[0])
+    mean.coef_ = np.mean([model.coef_ for model in models], axis=0)
+    mean.intercept_ = np.mean([model.intercept_ for model in models], axis=0)
+    return mean
 
 
 def _in_single(data: FitData) -> FitData:

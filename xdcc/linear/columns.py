@@ -11,7 +11,7 @@ standard deviations. They are not centred, so sparse features stay sparse; the i
 penalised and compensates for it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +38,7 @@ class Columns:
     has_indicator: NDArray[np.bool_]  # (n_features,), whether a column marks missing values
     scale: Floats  # (n_columns,)
     text_like: bool
+    deviation: Floats  # (n_columns,), of the transformed columns of the training rows
 
     @classmethod
     def learn(
@@ -59,14 +60,16 @@ class Columns:
             text_like = _is_text_like(X, n_categories)
         has_indicator = np.asarray(missing.sum(axis=0)).ravel() > 0
         n_columns = np.maximum(n_categories, 1).sum() + has_indicator.sum()
-        unscaled = cls(n_categories, fill, has_indicator, np.ones(n_columns), text_like)
+        one = np.ones(n_columns)
+        unscaled = cls(n_categories, fill, has_indicator, one, text_like, one)
         complete = unscaled.complete(X)
         scale = (
             _document_frequencies(complete, weight)
             if text_like
             else _inverse_deviations(complete, share)
         )
-        return cls(n_categories, fill, has_indicator, scale, text_like)
+        scaled = replace(unscaled, scale=scale)
+        return replace(scaled, deviation=np.sqrt(_variances(scaled.transform(X), share)))
 
     def complete(self, X: Features) -> Matrix:
         """Compute the columns without scaling, (n_samples, n_columns)."""
@@ -111,6 +114,12 @@ class Columns:
         if not self.has_indicator.any():
             return columns
         return sparse.csr_matrix(sparse.hstack((columns, _missing(X)[:, self.has_indicator])))
+
+    @property
+    def features(self) -> NDArray[np.intp]:
+        """The feature of each column, (n_columns,)."""
+        of_values = np.repeat(np.arange(len(self.fill)), np.maximum(self.n_categories, 1))
+        return np.r_[of_values, np.flatnonzero(self.has_indicator)]
 
     def _first_columns(self) -> NDArray[np.intp]:
         """Return the first column of each feature, followed by that of the first indicator."""
@@ -194,11 +203,16 @@ def _document_frequencies(complete: Matrix, weight: NDArray[np.floating]) -> Flo
 
 def _inverse_deviations(complete: Matrix, share: Floats) -> Floats:
     """Invert standard deviations; 0 for a column that is constant."""
-    means = np.asarray(share @ complete).ravel()
-    if isinstance(complete, sparse.csr_matrix):
-        variances = np.asarray(share @ complete.multiply(complete)).ravel() - means**2
+    variances = _variances(complete, share)
+    return np.divide(1, np.sqrt(variances), out=np.zeros_like(variances), where=variances > 0)
+
+
+def _variances(columns: Matrix, share: Floats) -> Floats:
+    """Compute the variance of each column, 0 if it is constant."""
+    means = np.asarray(share @ columns).ravel()
+    if isinstance(columns, sparse.csr_matrix):
+        variances = np.asarray(share @ columns.multiply(columns)).ravel() - means**2
     else:
-        variances = share @ (complete - means) ** 2
+        variances = share @ (columns - means) ** 2
     # The variance of a constant column may be a rounding error.
-    varies = variances > 1e-10 * means**2
-    return np.divide(1, np.sqrt(np.maximum(variances, 0)), out=np.zeros_like(means), where=varies)
+    return np.where(variances > 1e-10 * means**2, variances, 0.0)

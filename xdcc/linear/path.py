@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfTime, ShouldEnd
+from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
@@ -84,13 +84,13 @@ class FoldPath:
     """Models of all folds and labels, at one penalty after the other.
 
     `coef` (n_folds, n_features + 2, n_labels) are the models of the last step, `margins`
-    (n, n_labels) their out-of-fold log-odds.
+    (n, n_labels) their out-of-fold log-odds, NaN for rows that no fold tests.
     """
 
     def __init__(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         penalty: Penalty,
         run: Run = one_by_one,
         should_end: ShouldEnd | None = None,
@@ -99,9 +99,9 @@ class FoldPath:
         self._should_end, self._n_steps = should_end, 0
         n_labels = data.Y.shape[1]
         self.coef: Any = np.zeros(
-            (int(folds.max()) + 1, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
+            (folds.n_folds, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
         )
-        self.margins: Any = np.empty((len(folds), n_labels), dtype=data.X.dtype)
+        self.margins: Any = np.full((len(data.Y), n_labels), np.nan, dtype=data.X.dtype)
 
     def step(self, C: float, labels: NDArray[np.intp] | None = None) -> Floats:
         """Train `labels` (None: all) at `C` and return their out-of-fold log-losses, summed.
@@ -118,11 +118,11 @@ class FoldPath:
             fold, models, move = task
             if self._should_end is not None and self._should_end(self._n_steps):
                 raise OutOfTime
-            others = _take(data, models).take(np.flatnonzero(folds != fold))
+            others = _take(data, models).take(np.flatnonzero(folds.trains(fold)))
             begin = np.take(self.coef[fold], models, axis=1) + move
             coef = label_models(others, penalty, begin).coef
             self.coef[fold][:, models] = coef
-            rows = np.flatnonzero(folds == fold)
+            rows = np.flatnonzero(folds.tests(fold))
             self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
 
         before = np.take(self.coef[0], labels, axis=1)
@@ -138,7 +138,8 @@ class FoldPath:
             ],
         )
         self._n_steps += 1
-        return log_losses(_take(data, labels), np.take(self.margins, labels, axis=1))
+        judged, _ = folds.of_tested(_take(data, labels)._replace(X=self.margins[:, labels]))
+        return log_losses(judged, judged.X)
 
     def at(self, C: Floats) -> "FoldModels":
         """Train all labels at strengths `C` (n_labels,)."""

@@ -56,8 +56,8 @@ class State:
 def take_apart(value: Any) -> State:
     """Turn an object of a known class into JSON, arrays and boosters.
 
-    NumPy scalars become Python's own, a generator of random numbers becomes None. Raises a
-    TypeError, which says what and where, if something cannot be stored.
+    NumPy scalars become Python's own; a generator of random numbers and a splitter become None.
+    Raises a TypeError, which says what and where, if something cannot be stored.
     """
     apart = _TakenApart()
     apart.reference(value, type(value).__name__)
@@ -129,6 +129,8 @@ class _TakenApart:
             return {"array": self._number(value, self.arrays)}
         if isinstance(value, xgb.Booster):
             return {"booster": self._number(value, self.boosters)}
+        if hasattr(value, "get_n_splits"):  # a splitter, which makes folds in `fit` only
+            return None
         raise TypeError(_cannot_be_stored(value, place))
 
     def _number(self, value: Any, kept: list[Any]) -> int:

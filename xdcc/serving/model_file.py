@@ -84,7 +84,8 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
     Notes
     -----
     A `random_state` that is a generator is stored as None: `fit` has drawn from it, so its state
-    would not reproduce the model. Requests of scikit-learn's metadata routing are not stored. NumPy
+    would not reproduce the model. A `cv` that is a splitter is stored as None, too; `folds_` are
+    its folds. Requests of scikit-learn's metadata routing are not stored. NumPy
     scalars among the arguments come back as Python numbers.
 
     Examples

@@ -161,7 +161,7 @@ def _check_tuned(model: TunedDecisionClassifierCV) -> None:
 def _check_automatic(model: MultiLabelClassifier) -> None:
     _check_decision(model)
     require(len(model.members_) > 0, "members_")
-    for member in model.members_:
+    for member in (*model.members_, *getattr(model, "stacked_", ())):
         require(len(member.estimators) > 0, "estimators")
         _check_calibration(member.calibration, model.n_labels_)
     rule = model.rule_

@@ -14,7 +14,6 @@ from experiments import PAPERS
 from experiments.report.comparisons import (
     Comparison,
     Divisions,
-    _random_effects,
     by_ranks,
     critical_difference,
     friedman_test,
@@ -252,12 +251,6 @@ def test_data_sets_that_are_alike_have_the_error_of_their_divisions() -> None:
     assert found.effect == pytest.approx(0.02)
     assert found.p_value == pytest.approx(2 * stats.t.sf(0.02 / error, 2))
     assert found.high - found.effect == pytest.approx(stats.t.ppf(0.975, 2) * error)
-
-
-def test_random_effects_are_those_of_statsmodels() -> None:
-    """combine_effects(means, variances, method_re="iterated") of statsmodels 0.15."""
-    found = _random_effects(np.array([0.01, 0.02, 0.05]), np.array([1e-4, 2e-4, 1e-4]))
-    assert found == pytest.approx((0.027115133573913416, 0.012351751959156257), rel=1e-5)
 
 
 def test_a_data_set_without_differences_does_not_decide_alone() -> None:

@@ -1,4 +1,4 @@
-"""xdcc.metrics, compared with numbers by hand, scikit-learn, and loops over known entries."""
+"""Label metrics against numbers by hand, scikit-learn, and loops over known entries."""
 
 from functools import partial
 
@@ -201,138 +201,18 @@ def test_other_zero_divisions_are_rejected(zero_division):
         metrics.example_f1(Y_TRUE, Y_PRED, zero_division=zero_division)
 
 
-# Rankings: true labels on ranks 1 and 2; on 2 and 3, with a tie; no true label; all labels true.
-Y_RANKED = [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 1, 1]]
-Y_SCORE = [[0.9, 0.2, 0.6], [0.7, 0.7, 0.1], [0.3, 0.2, 0.1], [0.5, 0.4, 0.5]]
-RANKING_BY_HAND = {
-    "coverage_error": (3 + 2 + 0 + 3) / 4,
-    "label_ranking_loss": (1 / 2 + 1 / 2 + 0 + 0) / 4,
-    "one_error": (0 + 1 + 0 + 0) / 4,
-    "label_ranking_average_precision_score": ((1 + 2 / 3) / 2 + 1 / 2 + 1 + 1) / 4,
-}
-
-
-def ranking_of_pairs(pairs):
-    """The four metrics of the known (true, score) pairs of one sample."""
-    true = [score for t, score in pairs if t]
-    other = [score for t, score in pairs if not t]
-    not_below = [
-        ([s for s in true if s >= score], [s for _, s in pairs if s >= score]) for score in true
-    ]
-    return {
-        "coverage_error": max((len(known) for _, known in not_below), default=0),
-        "label_ranking_loss": (
-            np.mean([t <= o for t in true for o in other]) if true and other else 0
-        ),
-        "one_error": bool(true and other and max(other) >= max(true)),
-        "label_ranking_average_precision_score": (
-            np.mean([len(hits) / len(known) for hits, known in not_below]) if true else 1
-        ),
-    }
-
-
-def ranked_matrices(values=(0, 1), min_labels=1):
-    # With few distinct scores, ties are frequent.
-    shapes = st.tuples(st.integers(1, 7), st.integers(min_labels, 7))
-    return shapes.flatmap(
-        lambda shape: st.tuples(
-            hnp.arrays(np.float64, shape, elements=st.sampled_from(values)),
-            hnp.arrays(np.float64, shape, elements=st.sampled_from((-1.5, 0, 0.25, 0.5, 2))),
-            hnp.arrays(np.float64, shape[0], elements=st.integers(1, 4)),
-        )
-    )
-
-
-@pytest.mark.parametrize("name", RANKING_BY_HAND)
-def test_rankings_by_hand(name):
-    value = getattr(metrics, name)(Y_RANKED, Y_SCORE)
-    assert type(value) is float
-    assert value == pytest.approx(RANKING_BY_HAND[name])
-
-
-@pytest.mark.parametrize("name", [name for name in RANKING_BY_HAND if hasattr(sk, name)])
-@settings(max_examples=60, deadline=None)
-@given(case=ranked_matrices(min_labels=2))
-def test_rankings_agree_with_scikit_learn(name, case):
-    Y_true, Y_score, weight = case
-    ours = getattr(metrics, name)(Y_true, Y_score, sample_weight=weight)
-    assert ours == pytest.approx(getattr(sk, name)(Y_true, Y_score, sample_weight=weight))
-
-
-@settings(max_examples=100, deadline=None)
-@given(ranked_matrices((0, 1, np.nan)))
-def test_rankings_agree_with_a_loop_over_known_entries(case):
-    Y_true, Y_score, weight = case
-    rows = [
-        ([(t, s) for t, s in zip(true, score, strict=True) if not np.isnan(t)], w)
-        for true, score, w in zip(Y_true, Y_score, weight, strict=True)
-    ]
-    rows = [(pairs, w) for pairs, w in rows if pairs]
-    for name in RANKING_BY_HAND:
-        measure = partial(getattr(metrics, name), sample_weight=weight)
-        if not rows:
-            with pytest.raises(ValueError, match="no known label"):
-                measure(Y_true, Y_score)
-            continue
-        expected = np.average(
-            [float(ranking_of_pairs(pairs)[name]) for pairs, _ in rows],
-            weights=[w for _, w in rows],
-        )
-        assert measure(Y_true, Y_score) == pytest.approx(expected), name
-        # The score of an unknown label is ignored, even if it is the highest one.
-        other = np.where(np.isnan(Y_true), 9 - Y_score, Y_score)
-        assert measure(Y_true, other) == measure(Y_true, Y_score), name
-
-
-def test_unknown_label_with_the_same_score_is_not_a_tie():
-    Y_true, Y_score = [[1, 0, np.nan, np.nan]], [[0.1, 0.9, 0.1, 0.1]]
-    assert metrics.label_ranking_average_precision_score(Y_true, Y_score) == 1 / 2
-    assert metrics.coverage_error(Y_true, Y_score) == 2
-
-
-@pytest.mark.parametrize("name", RANKING_BY_HAND)
-def test_rankings_over_many_blocks_of_rows(name):
-    times = 2**17
-    Y_true, Y_score = (np.repeat(Y, times, axis=0) for Y in (Y_RANKED, Y_SCORE))
-    assert getattr(metrics, name)(Y_true, Y_score) == pytest.approx(RANKING_BY_HAND[name])
-
-
-@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, pd.DataFrame, list])
-@pytest.mark.parametrize("name", RANKING_BY_HAND)
-def test_containers_give_equal_rankings(name, container):
-    Y_true, Y_score = container(np.array(Y_RANKED)), container(np.array(Y_SCORE))
-    assert getattr(metrics, name)(Y_true, Y_score) == pytest.approx(RANKING_BY_HAND[name])
-
-
-@pytest.mark.parametrize(
-    ("Y_true", "Y_score", "message"),
-    [
-        ([[0, 1]], [[0.1, 0.2, 0.3]], r"Y_true and Y_score must have the same shape .*\(1, 3\)"),
-        ([[0, 1]], [[0.1, np.nan]], r"Y_score\[0, 1\] is nan, must be finite"),
-        ([[0, 1], [1, 1]], [[0.1, 0], [-np.inf, 0]], r"Y_score\[1, 0\] is -inf, must be finite"),
-        ([[0, 1]], [["a", "b"]], "Y_score must be a matrix of finite numbers"),
-        ([[0, 1]], [[[0.1, 0.9]], [[0.2, 0.8]]], r"Y_score must have .*got shape \(2, 1, 2\)"),
-        ([[0, 2]], [[0.1, 0.2]], r"Y_true\[0, 1\] is 2, must be 0, 1 or NaN"),
-    ],
-)
-@pytest.mark.parametrize("name", RANKING_BY_HAND)
-def test_invalid_rankings_are_rejected(name, Y_true, Y_score, message):
-    with pytest.raises(ValueError, match=message):
-        getattr(metrics, name)(Y_true, Y_score)
-
-
 @pytest.mark.parametrize("fill", [None, 0])
 def test_columns_are_matched_by_name(fill):
     names = ["red", "green", "blue"]
-    Y_true, Y_pred, Y_score = (
-        pd.DataFrame(np.array(Y, dtype=float), columns=names) for Y in (Y_TRUE, Y_PRED, Y_SCORE)
+    Y_true, Y_pred = (
+        pd.DataFrame(np.array(Y, dtype=float), columns=names) for Y in (Y_TRUE, Y_PRED)
     )
     if fill is not None:
         Y_pred = Y_pred.astype(pd.SparseDtype(float, fill))
     order = ["blue", "red", "green"]
     assert metrics.evaluate(Y_true, Y_pred[order]) == metrics.evaluate(Y_TRUE, Y_PRED)
     assert metrics.evaluate(Y_true[order], Y_pred) == metrics.evaluate(Y_TRUE, Y_PRED)
-    assert metrics.coverage_error(Y_true, Y_score[order]) == metrics.coverage_error(Y_TRUE, Y_SCORE)
+    assert metrics.coverage_error(Y_true, Y_pred[order]) == metrics.coverage_error(Y_TRUE, Y_PRED)
     # The columns of an array have no names and are in the order of the DataFrame.
     assert metrics.evaluate(Y_true, np.array(Y_PRED)) == metrics.evaluate(Y_TRUE, Y_PRED)
 
