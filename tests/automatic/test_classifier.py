@@ -388,6 +388,37 @@ def test_bad_arguments(options, error, message):
             method(X)
 
 
+def test_a_forest_without_memory_is_left_out(monkeypatch):
+    def refuse(*_):
+        raise MemoryError("too many trees")
+
+    monkeypatch.setattr("xdcc.forest.classifier.check_memory", refuse)
+    model = _classifier().fit(X, Y)
+    assert "extra trees" not in model.summary_["candidate"]
+    assert "linear" in model.summary_["candidate"]
+
+
+def test_stored_zeros_are_zeros():
+    features = np.where(np.abs(X) < np.median(np.abs(X)), 0, X)
+    plain = sparse.csr_array(features)
+    rows, columns = np.indices(features.shape)
+    stored = sparse.csr_array(
+        (features.ravel(), (rows.ravel(), columns.ravel())), shape=features.shape
+    )
+    assert stored.nnz > plain.nnz
+    models = [_classifier(random_state=0).fit(each, Y) for each in (plain, stored)]
+    for each in (plain, stored):
+        first, second = (model.predict_proba(each) for model in models)
+        np.testing.assert_array_equal(first, second)
+
+
+def test_one_row_of_each_class():
+    """A label of a single row is in one fold only: no model of that fold has seen it."""
+    model = _classifier(cv=2).fit(X[:4], np.eye(4, dtype=int))
+    assert model.predict_proba(X[:4]).shape == (4, 4)
+    assert np.isfinite(model.oof_proba_).all()
+
+
 def test_bad_data():
     constant = np.zeros_like(Y)
     constant[:, 0] = 1

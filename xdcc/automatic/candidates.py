@@ -43,6 +43,9 @@ _SHARE_OF_A_BOOSTER = 0.3
 _LEAST_SHARE = 0.3
 """Share of its time after which a candidate that ends early is worth something."""
 
+_RATE_OF_SECOND_LEVEL = 0.1
+"""The lowest rate of a second level, whose features are few and strong."""
+
 _SUBSAMPLE = 0.7
 """Share of the rows that each tree of the first candidate is grown on."""
 
@@ -242,8 +245,12 @@ def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> C
     """Describe a booster whose features are the margins of the members of a mixture."""
     n_features = n_members * shape.n_labels
     of_margins = shape._replace(n_features=n_features, n_entries=shape.n_rows * n_features)
-    longest = _SHARE_OF_A_BOOSTER * time_budget
-    found = booster(of_margins, 3, 0, _SUBSAMPLE, longest)
+    found = booster(of_margins, 3, 0, _SUBSAMPLE, _SHARE_OF_A_BOOSTER * time_budget)
+    rate = found.params["learning_rate"]
+    if rate < _RATE_OF_SECOND_LEVEL:
+        seconds = found.seconds * rate / _RATE_OF_SECOND_LEVEL
+        params = {**found.params, "learning_rate": _RATE_OF_SECOND_LEVEL}
+        found = replace(found, params=params, seconds=seconds)
     return replace(found, name="second level")
 
 

@@ -367,7 +367,7 @@ class Search:
         return found.estimators
 
     def _train(self, candidate: Candidate, data: FitData) -> OutOfFold | None:
-        """Train a candidate out of fold; None if there was no time for a model of each fold."""
+        """Train a candidate out of fold; None without time or memory for a model of each fold."""
         number = len(self._table)
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
         best = f", log-loss {self._mixture.log_loss:.4f}" if number else ""
@@ -382,7 +382,7 @@ class Search:
 
         try:
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
-        except OutOfTime:
+        except (OutOfTime, MemoryError):
             return None
 
     def _choose_rule(self) -> RuleChoice:

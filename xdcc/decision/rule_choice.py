@@ -18,14 +18,16 @@ from xdcc.base.label_rows import sample_rows
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import checked_measure, scores_on_draws
+from xdcc.decision.measures import beta_of, checked_measure, scores_on_draws
 from xdcc.decision.proba_measures import ProbaMeasure
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
+    F1Maximiser,
     LabelWise,
     LeastCost,
     MeasureLike,
+    MostProbableLabelset,
     Rule,
     ThresholdPerLabel,
     learn_rules,
@@ -339,6 +341,19 @@ def _handicap(comparison: RuleComparison, of_trial: NDArray[np.intp], favourite:
     return np.where(of_trial == favourite, 0.0, error)
 
 
+def _for_another(measure: MeasureLike) -> set[str]:
+    """Name the rules on labelsets that maximise another measure.
+
+    To choose among fewer rules is less noisy: on twelve data sets the corrected out-of-fold score
+    was as high or higher without them.
+    """
+    if measure == "subset_accuracy":
+        return {F1Maximiser.name}
+    if isinstance(measure, str) and beta_of(measure) is not None:
+        return {MostProbableLabelset.name}
+    return set()
+
+
 def _suitable(
     names: Sequence[str] | None,
     Y: NDArray[np.floating],
@@ -356,7 +371,8 @@ def _suitable(
         for name in LABELSET_RULES:
             unsuitable[name] = "needs rows of which every label is known, in two folds at least"
     if names is None:
-        return [name for name in RULE_NAMES if name not in unsuitable]
+        of_others = _for_another(measure)
+        return [name for name in RULE_NAMES if name not in unsuitable and name not in of_others]
     for name in names:
         if name in unsuitable:
             raise ValueError(f"The rule {name!r} {unsuitable[name]}.")

@@ -65,7 +65,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     rules : "auto" or sequence of str, default="auto"
-        The kinds of rules to choose from. "auto": all that suit the measure and the data.
+        The kinds of rules to choose from. "auto": all that suit the measure and the data; not
+        "f1_maximiser" for subset accuracy, not "known_labelset" for example-based F measures.
         Rules on labelsets need rows of which every label is known.
     calibrate : bool, default=True
         Whether probabilities are calibrated, by Platt scaling: sigmoid(slope * z + intercept) for

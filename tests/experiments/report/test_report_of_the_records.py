@@ -177,6 +177,21 @@ def test_the_page_of_decision_rules_shows_the_league(report):
     assert shown == made
 
 
+def test_the_page_of_decision_rules_says_what_the_rule_leaves_of_a_lead(report):
+    study, leads = report["studies/fair-league/REPORT.md"], []
+    for column in ("decision rule", "own reading at 0.5"):
+        for measure in ("Subset accuracy", "Example-based F1"):
+            shares = table_after(study, f"## {measure}: trees, mixture and decision rule")
+            lead = float(shares["single booster"][column]) - float(shares["LightGBM"][column])
+            leads.append(f"{lead:.3f}".removeprefix("0"))
+    rule_accuracy, rule_f1, own_accuracy, own_f1 = leads
+    sentence = (
+        f"ahead of LightGBM by {rule_accuracy} in subset accuracy and {rule_f1} in F1, at 0.5 by "
+        f"{own_accuracy} and {own_f1}."
+    )
+    assert sentence in " ".join(RULES_PAGE.read_text().split())
+
+
 def test_the_page_of_the_order_free_chain_shows_its_likelihood(report):
     shown = table_after(ORDER_FREE_PAGE.read_text(), "Log-loss of labelsets")
     study = report["studies/order-free/REPORT.md"]
