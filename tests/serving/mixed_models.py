@@ -49,6 +49,7 @@ def mixed(model, *others):
         Member(f"model {share}", share / shares.sum(), other.estimators_, other.calibration_)
         for share, other in zip(shares, others, strict=True)
     ]
+    model.stacked_ = []
     return model
 
 

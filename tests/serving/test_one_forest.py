@@ -1,5 +1,6 @@
 """`margin_sum` and `to_forest`: all boosters of a model as one, with the margins of the model."""
 
+import copy
 import json
 
 import numpy as np
@@ -121,6 +122,13 @@ def test_names_and_categories_are_kept(rows):
 def test_members_that_are_no_boosters_are_named(mixed_models, name, named):
     with pytest.raises(TypeError, match=rf"^({named}) is not a booster"):
         to_forest(mixed_models[name])
+
+
+def test_a_second_level_is_named(mixed_models):
+    model = copy.copy(mixed_models["mixture of boosters"])
+    model.stacked_ = model.members_[:1]
+    with pytest.raises(TypeError, match=r"second level \(stacked_\)"):
+        to_forest(model)
 
 
 def test_other_models_are_named(fitted_chain, rows):

@@ -50,6 +50,11 @@ class MarginSum(NamedTuple):
     def add(self, model: Any, scale: Floats) -> None:
         """Add the margins of a fitted classifier, times `scale`."""
         if type(model) is MultiLabelClassifier:
+            if getattr(model, "stacked_", ()):
+                raise TypeError(
+                    "The MultiLabelClassifier has a second level (stacked_), which learned from "
+                    "the margins of its members: they are no sum. Use save_model."
+                )
             scale = self._calibrate(model.calibration_, scale)
             for member in model.members_:
                 of_member = self._calibrate(member.calibration, member.share * scale)
@@ -87,7 +92,7 @@ def margin_sum(model: Any, refusal: Callable[[Any], str | None]) -> MarginSum:
     Raises
     ------
     TypeError
-        If a member is refused.
+        If a member is refused, or a mixture has a second level.
     NotFittedError
         Before `fit`.
 

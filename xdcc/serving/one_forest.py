@@ -49,8 +49,8 @@ def to_forest(model: Any) -> xgb.Booster:
     ------
     TypeError
         If the model, or one of its members, is not a booster: forests and linear models are not
-        sums of log-odds over trees, and the rounds of a chain depend on each other. The message
-        names it.
+        sums of log-odds over trees, the rounds of a chain depend on each other, and so does the
+        second level of a mixture. The message names it.
     NotFittedError
         Before `fit`.
 

@@ -52,8 +52,8 @@ def to_onnx(model: Any) -> Any:
     Raises
     ------
     TypeError
-        If ONNX cannot hold the model; the message names what: a chain, a category, the rule
-        "joint_labelset", another estimator.
+        If the graph cannot hold the model; the message names what: a chain, a category, the rule
+        "joint_labelset", the second level of a mixture, another estimator.
     NotFittedError
         Before `fit`.
     ImportError
