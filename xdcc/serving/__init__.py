@@ -1,6 +1,7 @@
-"""Model files, and exports that need neither xdcc nor its XGBoost."""
+"""Model files, compiled models, and exports that need neither xdcc nor its XGBoost."""
 
 from xdcc.serving.booster_file import ModelFileError, check_booster, read_booster
+from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.model_file import load_model, save_model
 from xdcc.serving.one_forest import to_forest
 from xdcc.serving.onnx_export import to_onnx
@@ -8,6 +9,7 @@ from xdcc.serving.stock_chain import StockChain
 from xdcc.serving.stock_export import stock_booster, to_stock, to_treelite
 
 __all__ = [
+    "CompiledModel",
     "ModelFileError",
     "StockChain",
     "check_booster",
