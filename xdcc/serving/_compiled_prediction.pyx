@@ -1,0 +1,224 @@
+"""``Kernel``: the arrays of a compiled model and the loops over them (``compiled_walk.h``)."""
+
+import numpy as np
+
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+)
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libcpp cimport bool as cbool
+from libcpp.vector cimport vector
+
+from xdcc.kernels.arrays cimport elements
+from xdcc.kernels.matrix cimport HeldMatrix
+from xdcc.kernels.threads cimport run_loop, threads_worth
+
+cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
+    cdef struct Node:
+        pass
+
+    cdef struct Tree:
+        int64_t begin
+        int64_t end
+        const float* start
+        const double* mean
+        cbool has_unknown
+
+    cdef struct Linear:
+        const int32_t* column
+        const int32_t* n_values
+        const int32_t* indicator
+        const double* fill
+        const double* weight
+        const double* square
+        const double* intercept
+        cbool text_like
+
+    cdef struct Member:
+        int64_t trees_begin
+        int64_t trees_end
+        int64_t linear_begin
+        int64_t linear_end
+        double n_estimators
+        double share
+        const double* slope
+        const double* intercept
+
+    cdef cppclass Compiled:
+        int64_t n_features
+        int64_t n_labels
+        int64_t n_slots
+        int64_t width
+        int64_t most_trees
+        const int32_t* slot_feature
+        const int32_t* slot_start
+        const float* slot_missing
+        const float* slot_absent
+        const Node* nodes
+        const int32_t* root
+        const uint32_t* sets
+        const float* leaf_value
+        const int64_t* leaf_start
+        const int32_t* leaf_label
+        const double* leaf_share
+        vector[Tree] trees
+        vector[Linear] linear
+        vector[Member] members
+        const double* slope
+        const double* intercept
+        cbool has_sets
+        cbool is_single
+
+    cdef struct Rows:
+        int64_t n_rows
+        int64_t row_stride
+        int64_t column_stride
+        const char* dense
+        cbool is_double
+        const float* data
+        const int32_t* indices
+        const int64_t* indptr
+
+    cdef cppclass Flag "std::atomic<bool>":
+        cbool load()
+
+    cdef cppclass Call:
+        const Compiled* model
+        Rows rows
+        int64_t block
+        double* out
+        float* single_out
+        Flag is_infinite
+        void Prepare(int n_threads) except +
+
+    void PredictBlock(void* data, int64_t number, int thread) noexcept
+    void ApplyLogistic(float* values, size_t n)
+
+
+cdef enum:
+    LARGEST_BLOCK = 64     # rows
+    BLOCK_VALUES = 32768   # of the slots of a block: 128 KiB
+    WORTH_THREADS = 65536  # walks through a tree
+
+
+cdef class Kernel:
+    """Predicts margins; see ``_compiled_prediction.pyi``."""
+
+    cdef Compiled model
+    cdef object layout
+
+    def __init__(self, layout):
+        cdef Compiled* model = &self.model
+        cdef Tree tree
+        cdef Linear linear
+        cdef Member member
+        self.layout = layout
+        model.n_features = len(layout.slot_start) - 1
+        model.n_labels = layout.n_labels
+        model.n_slots = len(layout.slot_feature)
+        model.width = layout.width
+        model.most_trees = max([part.end - part.begin for part in layout.trees], default=0)
+        model.slot_feature = elements[int32_t](layout.slot_feature)
+        model.slot_start = elements[int32_t](layout.slot_start)
+        model.slot_missing = elements[float](layout.slot_missing)
+        model.slot_absent = elements[float](layout.slot_absent)
+        model.nodes = <const Node*>elements[int32_t](layout.nodes.view(np.int32))
+        model.root = elements[int32_t](layout.root)
+        model.sets = <const uint32_t*>elements[int32_t](layout.sets)
+        model.leaf_value = elements[float](layout.leaf_value)
+        model.leaf_start = elements[int64_t](layout.leaf_start)
+        model.leaf_label = elements[int32_t](layout.leaf_label)
+        model.leaf_share = elements[double](layout.leaf_share)
+        model.slope = elements[double](layout.slope)
+        model.intercept = elements[double](layout.intercept)
+        model.has_sets = len(layout.sets) > 0
+        model.is_single = layout.is_single
+        for part in layout.trees:
+            tree.begin, tree.end = part.begin, part.end
+            tree.start = elements[float](part.start)
+            tree.mean = elements[double](part.mean)
+            tree.has_unknown = part.has_unknown
+            model.trees.push_back(tree)
+        for part in layout.linear:
+            linear.column = elements[int32_t](part.column)
+            linear.n_values = elements[int32_t](part.n_values)
+            linear.indicator = elements[int32_t](part.indicator)
+            linear.fill = elements[double](part.fill)
+            linear.weight = elements[double](part.weight)
+            linear.square = elements[double](part.square)
+            linear.intercept = elements[double](part.intercept)
+            linear.text_like = part.text_like
+            model.linear.push_back(linear)
+        for part in layout.members:
+            member.trees_begin, member.trees_end = part.trees
+            member.linear_begin, member.linear_end = part.linear
+            member.n_estimators, member.share = part.n_estimators, part.share
+            member.slope = elements[double](part.slope)
+            member.intercept = elements[double](part.intercept)
+            model.members.push_back(member)
+
+    def __reduce__(self):
+        return type(self), (self.layout,)
+
+    def margins(self, X, int n_threads):
+        cdef Call call
+        cdef HeldMatrix held
+        cdef Py_buffer buffer
+        cdef bint is_buffer = PyObject_CheckBuffer(X)
+        if is_buffer:
+            PyObject_GetBuffer(X, &buffer, PyBUF_FORMAT | PyBUF_STRIDES)
+            try:
+                if (
+                    buffer.ndim != 2
+                    or buffer.shape[0] == 0
+                    or buffer.shape[1] != self.model.n_features
+                    or (buffer.format[0] != b"f" and buffer.format[0] != b"d")
+                    or buffer.format[1] != 0
+                ):
+                    return None
+                call.rows.n_rows = buffer.shape[0]
+                call.rows.dense = <const char*>buffer.buf
+                call.rows.is_double = buffer.format[0] == b"d"
+                call.rows.row_stride = buffer.strides[0]
+                call.rows.column_stride = buffer.strides[1]
+                return self._predicted(&call, n_threads)
+            finally:
+                PyBuffer_Release(&buffer)
+        held = HeldMatrix(X, "C", "csr")
+        if held.matrix.n_features != self.model.n_features:
+            return None
+        call.rows.n_rows = held.matrix.n_rows
+        call.rows.dense = NULL
+        call.rows.data = held.matrix.data
+        call.rows.indices = held.matrix.indices
+        call.rows.indptr = held.matrix.indptr
+        return self._predicted(&call, n_threads)
+
+    cdef object _predicted(self, Call* call, int n_threads):
+        cdef const Compiled* model = &self.model
+        cdef int64_t n_rows = call.rows.n_rows, n_blocks
+        cdef float[:, ::1] single
+        cdef double[:, ::1] out
+        found = np.empty((n_rows, model.n_labels), np.float32 if model.is_single else np.float64)
+        if model.is_single:
+            single = found
+            call.single_out = &single[0, 0]
+        else:
+            out = found
+            call.out = &out[0, 0]
+        call.model = model
+        call.block = BLOCK_VALUES // max(model.n_slots, model.n_features) // 8 * 8
+        call.block = min(max(call.block, 8), LARGEST_BLOCK, n_rows)
+        n_blocks = (n_rows + call.block - 1) // call.block
+        n_threads = threads_worth(n_threads, <double>n_rows * len(self.layout.root), WORTH_THREADS)
+        n_threads = <int>min(<int64_t>n_threads, n_blocks)
+        call.Prepare(n_threads)
+        with nogil:
+            run_loop(n_blocks, 1, n_threads, PredictBlock, call)
+        return None if call.is_infinite.load() else found
+
+
+def logistic(float[:, ::1] margins):
+    """Turn margins into probabilities, in place; see ``_compiled_prediction.pyi``."""
+    if margins.shape[0] and margins.shape[1]:
+        ApplyLogistic(&margins[0, 0], margins.shape[0] * margins.shape[1])

@@ -1,0 +1,203 @@
+"""``CompiledModel``: a fitted model that only predicts, from flat arrays in a kernel of its own."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.automatic import MultiLabelClassifier
+from xdcc.base.checks import learned_by
+from xdcc.base.documentation import documented
+from xdcc.base.domains import Threads, check_domain
+from xdcc.base.features import check_features
+from xdcc.base.threads import n_threads
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision import TunedDecisionClassifierCV
+from xdcc.decision.rules import CommonThreshold, LabelWise, LeastCost, ThresholdPerLabel
+from xdcc.serving._compiled_prediction import Kernel, logistic
+from xdcc.serving.compiled_layout import LayoutBuilder, affine
+
+_THRESHOLDS = (LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel)
+
+_FEW_ROWS = 64
+"""So many rows are predicted by one thread."""
+
+
+@documented
+class CompiledModel:
+    """A fitted model for services: the same predictions in microseconds.
+
+    The model is copied into flat arrays that a kernel reads. A row of a NumPy array goes from
+    there to its margins without Python.
+
+    Parameters
+    ----------
+    model : MultiLabelXGBClassifier, TunedDecisionClassifierCV or MultiLabelClassifier
+        A fitted estimator. Those of the last two have to consist of `MultiLabelXGBClassifier`,
+        `SketchedExtraTreesClassifier` and `LogisticLabels`. It is not changed, and later changes
+        to it have no effect.
+    n_jobs : int or None, default=None
+        Number of threads for batches, as in scikit-learn; None is all CPUs. It can be changed. 64
+        rows and fewer are predicted by one thread.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    n_labels_ : int
+        Number of labels.
+
+    Raises
+    ------
+    TypeError
+        If the model has another type, or consists of others.
+    NotFittedError
+        If it is not fitted.
+
+    Notes
+    -----
+    Margins of boosters are added up in XGBoost's order, so they are equal bit for bit, and so are
+    probabilities and mixtures of boosters only. Margins with forests or linear models differ by
+    at most 1e-6. Decision rules are those of the model.
+
+    X is checked as the model checks it. An array of float32 or float64, in any order, takes the
+    fast path; it is taken column by column, without a warning if the model knows names of
+    features. Objects can be pickled and used by several threads at the same time.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> compiled = CompiledModel(model)
+    >>> np.array_equal(compiled.predict_proba(data.X), model.predict_proba(data.X))
+    True
+    """
+
+    def __init__(self, model: Any, *, n_jobs: int | None = None) -> None:
+        kinds = (MultiLabelXGBClassifier, TunedDecisionClassifierCV, MultiLabelClassifier)
+        if type(model) not in kinds:
+            raise TypeError(
+                f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in kinds[:-1])} "
+                f"or {kinds[-1].__name__}, not "
+                f"{type(model).__module__}.{type(model).__name__}."
+            )
+        check_domain("n_jobs", n_jobs, Threads())
+        self.n_jobs = n_jobs
+        is_booster = type(model) is MultiLabelXGBClassifier
+        check_is_fitted(model, None if is_booster else "rule_")
+        first = model if is_booster else model._predictors()[0]
+        self._rule = None if is_booster else model.rule_
+        self._thresholds = (
+            np.asarray(self._rule._thresholds()) if isinstance(self._rule, _THRESHOLDS) else None
+        )
+        self._constant = None if is_booster else model.calibration_.constant
+        builder = LayoutBuilder(
+            model.n_features_in_, model.n_labels_, getattr(first, "categories_", {})
+        )
+        one, zero = np.ones(model.n_labels_), np.zeros(model.n_labels_)
+        if type(model) is MultiLabelClassifier:
+            for member in model.members_:
+                calibration = affine(member.calibration)
+                builder.add_member(member.estimators, member.share, *calibration)
+        else:
+            builder.add_member([model] if is_booster else model.estimators_, 1.0, one, zero)
+        self._kernel = Kernel(builder.build(None if is_booster else model.calibration_))
+        # Without what it has learned but the form of the data, which it checks.
+        self._checker = clone(first)
+        vars(self._checker).update(learned_by(first))
+        is_sparse = self._checker._sparse_zeros() == "missing" and self._checker.sparse_X_
+        self._takes_arrays = not is_sparse and not hasattr(first, "categories_")
+        self.n_features_in_: int = model.n_features_in_
+        self.n_labels_: int = model.n_labels_
+
+    def decision_function(self, X: Any) -> NDArray[np.floating]:
+        """Log-odds of every label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            As for the model.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
+            In single precision for a `MultiLabelXGBClassifier`.
+
+        Raises
+        ------
+        ValueError
+            If X is not as described, or has other features than in `fit`.
+        """
+        margins = self._margins(X)
+        return margins if self._checker.classes_.ndim == 2 else margins[:, 0]
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating]:
+        """Probability of every label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            As for the model.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels) or (n_samples, n_classes)
+            As from the model.
+
+        Raises
+        ------
+        ValueError
+            If X is not as described, or has other features than in `fit`.
+        """
+        return self._checker._proba_in_form_of_y(self._proba(self._margins(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, by the decision rule of the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            As for the model.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Zeros and ones; classes, if Y had one dimension.
+
+        Raises
+        ------
+        ValueError
+            If X is not as described, or has other features than in `fit`.
+        """
+        margins = self._margins(X)
+        if self._rule is None or self._constant is None:
+            labels = (self._proba(margins) >= 0.5).astype(np.int64)
+        elif self._thresholds is not None:
+            labels = self._constant.in_labels((expit(margins) >= self._thresholds).astype(np.int64))
+        else:
+            labels = self._constant.in_labels(self._rule.decide(margins).astype(np.int64))
+        return self._checker._labels_in_form_of_y(labels)
+
+    def _margins(self, X: Any) -> NDArray[np.floating]:
+        if self._takes_arrays and type(X) is np.ndarray:
+            found = self._kernel.margins(X, self._threads(X))
+            if found is not None:
+                return found
+        checked = check_features(self._checker, X)
+        found = self._kernel.margins(checked, self._threads(checked))
+        assert found is not None
+        return found
+
+    def _threads(self, X: Any) -> int:
+        return n_threads(self.n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
+
+    def _proba(self, margins: NDArray[np.floating]) -> NDArray[np.floating]:
+        if self._constant is not None:
+            return self._constant.in_proba(expit(margins))
+        proba = margins.copy()
+        logistic(proba)
+        return proba

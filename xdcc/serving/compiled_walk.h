@@ -1,0 +1,450 @@
+/**
+ * @brief The loops of a compiled model: rows through trees, leaves and coefficients to margins.
+ *
+ * A node tests a *slot*: the value of a feature, or, where that is missing, an infinity that sends
+ * the row to the side where the node sends missing values. So a test is one comparison, and missing
+ * values cost nothing. Eight walks go on side by side until all have reached leaves, so that they
+ * hide each other's waiting for memory: one row walks eight trees at a time, of a block of rows
+ * eight walk through a tree that stays in the cache.
+ */
+#ifndef XDCC_SERVING_COMPILED_WALK_H_
+#define XDCC_SERVING_COMPILED_WALK_H_
+
+#include <algorithm>  // for copy_n, fill_n, max, min
+#include <atomic>     // for atomic
+#include <cmath>      // for fabs, isnan, log, sqrt
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, int64_t, uint32_t
+#include <cstring>    // for memcpy
+#include <limits>     // for numeric_limits
+#include <vector>     // for vector
+
+#include "logistic.h"  // for XDCC_LOGISTIC, kLogisticLanes
+
+namespace xdcc {
+constexpr int kLanes = 8;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Node {
+  float threshold;       // of a test for categories, the bits of its place in `sets`
+  std::int32_t slot;     // what is tested; ~slot if the test is for categories
+  std::int32_t next[2];  // for smaller values, or none of the set, and others; ~ number of a leaf
+};
+
+struct Tree {               // a booster or a forest
+  std::int64_t begin, end;  // of its trees
+  float const* start;       // [width] margins without trees; NULL: it is a forest
+  double const* mean;       // [n_labels] frequencies in the training of a forest
+  bool has_unknown;         // whether leaves of a forest have entries for unknown labels
+};
+
+struct Linear {
+  std::int32_t const* column;     // [n_features] first column of a feature
+  std::int32_t const* n_values;   // [n_features] categories; 0: it is a number
+  std::int32_t const* indicator;  // [n_features] column that marks missing values, or -1
+  double const* fill;             // [n_features] in place of a missing number
+  double const* weight;           // [n_columns, n_labels]
+  double const* square;           // [n_columns] squares of the scales
+  double const* intercept;        // [n_labels]
+  bool text_like;
+};
+
+struct Member {
+  std::int64_t trees_begin, trees_end;    // of `Compiled::trees`
+  std::int64_t linear_begin, linear_end;  // of `Compiled::linear`
+  double n_estimators, share;
+  double const* slope;      // [n_labels]
+  double const* intercept;  // [n_labels]
+};
+
+struct Compiled {
+  std::int64_t n_features, n_labels, n_slots;
+  std::int64_t width;                // n_labels, rounded up to a multiple of 4
+  std::int64_t most_trees;           // of a booster or forest
+  std::int32_t const* slot_feature;  // [n_slots] ascending
+  std::int32_t const* slot_start;    // [n_features + 1] first slot of a feature
+  float const* slot_missing;         // [n_slots] for a missing value
+  float const* slot_absent;          // [n_slots] for a value that a sparse row does not store
+  Node const* nodes;
+  std::int32_t const* root;        // [n_trees] first node, or ~ number of a leaf
+  std::uint32_t const* sets;       // number of categories, then a bit for each, set by set
+  float const* leaf_value;         // [n_leaves, width] of boosters
+  std::int64_t const* leaf_start;  // [n_leaves + 1] entries of a forest's leaf
+  std::int32_t const* leaf_label;  // labels; n_labels + j: label j is unknown
+  double const* leaf_share;        // in the leaf's weight
+  std::vector<Tree> trees;
+  std::vector<Linear> linear;
+  std::vector<Member> members;
+  double const *slope, *intercept;  // [n_labels] of the whole
+  bool has_sets, is_single;         // single: the margins of one booster
+};
+
+struct Rows {
+  std::int64_t n_rows, row_stride, column_stride;  // strides in bytes
+  char const* dense;                               // NULL: CSR
+  bool is_double;
+  float const* data;
+  std::int32_t const* indices;
+  std::int64_t const* indptr;
+};
+
+/** @brief Working memory of a thread, for a block of rows. */
+struct Memory {
+  std::vector<float> features, slots, values;
+  std::vector<double> frequencies, sums, totals;
+  std::vector<std::int32_t> leaves;
+
+  Memory(Compiled const& model, Rows const& rows, std::int64_t n) {
+    std::int64_t const n_labels = model.n_labels;
+    features.resize(rows.dense == nullptr ? 0 : n * model.n_features);
+    slots.resize(n * model.n_slots);
+    values.resize(n * model.width);
+    frequencies.resize(n * 2 * n_labels);
+    sums.resize(n * n_labels);
+    totals.resize(n * n_labels);
+    leaves.resize(std::max(n, model.most_trees) + kLanes);
+  }
+};
+
+/** @brief A call of `Kernel.margins`. */
+struct Call {
+  Compiled const* model;
+  Rows rows;
+  std::int64_t block;  // rows of a block
+  std::vector<Memory> memory;
+  double* out{nullptr};        // [n_rows, n_labels] of a mixture
+  float* single_out{nullptr};  // [n_rows, n_labels] of one booster
+  std::atomic<bool> is_infinite{false};
+
+  void Prepare(int n_threads) {
+    memory.reserve(n_threads);
+    for (int i = 0; i < n_threads; ++i) {
+      memory.emplace_back(*model, rows, block);
+    }
+  }
+};
+
+inline bool IsRight(std::uint32_t const* set, float value) {
+  if (!(value >= 0.0f)) {  // missing, or not a category
+    return false;
+  }
+  if (value >= static_cast<float>(set[0])) {
+    return value == kInfinity;
+  }
+  auto const number = static_cast<std::uint32_t>(value);
+  return set[1 + number / 32] >> (number % 32) & 1;
+}
+
+template <bool kSets>
+inline std::int32_t Next(Node const& node, std::uint32_t const* sets, float const* slots) {
+  if (kSets && node.slot < 0) {
+    std::int32_t place;
+    std::memcpy(&place, &node.threshold, sizeof(place));
+    return node.next[IsRight(sets + place, slots[~node.slot])];
+  }
+  return node.next[!(slots[node.slot] < node.threshold)];
+}
+
+/** @brief Go on from eight nodes to leaves, and write their numbers; one row, or one for each. */
+template <bool kSets, bool kOneRow>
+inline void WalkLanes(Compiled const& model, std::int32_t const* from, float const* const* slots,
+                      std::int32_t* leaves) {
+  Node const* const nodes = model.nodes;
+  std::uint32_t const* const sets = model.sets;
+  std::int32_t at[kLanes], all = -1;
+  XDCC_UNROLL(8)
+  for (int k = 0; k < kLanes; ++k) {
+    at[k] = from[k];
+    all &= at[k];
+  }
+  while (all >= 0) {
+    all = -1;
+    XDCC_UNROLL(8)
+    for (int k = 0; k < kLanes; ++k) {
+      // A lane that has arrived looks at the first node in vain.
+      std::int32_t const next =
+          Next<kSets>(nodes[std::max(at[k], 0)], sets, slots[kOneRow ? 0 : k]);
+      at[k] = at[k] < 0 ? at[k] : next;
+      all &= at[k];
+    }
+  }
+  for (int k = 0; k < kLanes; ++k) {
+    leaves[k] = ~at[k];
+  }
+}
+
+/** @brief Add leaves of trees that follow each other to the margins of a row. */
+inline void AddLeaves(Compiled const& model, Tree const& tree, std::int32_t const* leaves,
+                      std::int64_t n, float* __restrict values, double* __restrict frequencies) {
+  if (tree.start != nullptr) {
+    for (std::int64_t j = 0; j < model.width; j += 4) {
+      float sums[4];
+      std::copy_n(values + j, 4, sums);
+      for (std::int64_t i = 0; i < n; ++i) {
+        float const* of_leaf = model.leaf_value + leaves[i] * model.width + j;
+        for (int k = 0; k < 4; ++k) {
+          sums[k] += of_leaf[k];
+        }
+      }
+      std::copy_n(sums, 4, values + j);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (auto at = model.leaf_start[leaves[i]]; at < model.leaf_start[leaves[i] + 1]; ++at) {
+      frequencies[model.leaf_label[at]] += model.leaf_share[at];
+    }
+  }
+}
+
+/** @brief Add up the leaves that rows reach, in the order of the trees. */
+template <bool kSets>
+void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
+  std::int32_t at[kLanes], *leaves = memory->leaves.data();
+  float const *slots[kLanes], *first = memory->slots.data();
+  float* values = memory->values.data();
+  double* frequencies = memory->frequencies.data();
+  if (n_rows < kLanes) {
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      slots[0] = first + row * model.n_slots;
+      for (std::int64_t begin = tree.begin; begin < tree.end; begin += kLanes) {
+        auto* of_lanes = leaves + (begin - tree.begin);
+        for (int k = 0; k < kLanes; ++k) {
+          at[k] = model.root[std::min(begin + k, tree.end - 1)];
+          auto const later = model.root[std::min(begin + kLanes + k, tree.end - 1)];
+          __builtin_prefetch(model.nodes + std::max(later, 0));
+        }
+        WalkLanes<kSets, true>(model, at, slots, of_lanes);
+        for (int k = 0; k < kLanes && tree.start != nullptr; ++k) {
+          __builtin_prefetch(model.leaf_value + of_lanes[k] * model.width);
+        }
+      }
+      AddLeaves(model, tree, leaves, tree.end - tree.begin, values + row * model.width,
+                frequencies + row * 2 * model.n_labels);
+    }
+    return;
+  }
+  for (std::int64_t number = tree.begin; number < tree.end; ++number) {
+    for (std::int64_t row = 0; row < n_rows; row += kLanes) {
+      auto const begin = std::min(row, n_rows - kLanes);  // the last lanes overlap
+      for (int k = 0; k < kLanes; ++k) {
+        at[k] = model.root[number];
+        slots[k] = first + (begin + k) * model.n_slots;
+      }
+      WalkLanes<kSets, false>(model, at, slots, leaves + begin);
+    }
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      AddLeaves(model, tree, leaves + row, 1, values + row * model.width,
+                frequencies + row * 2 * model.n_labels);
+    }
+  }
+}
+
+/** @brief Add the margins of a booster or a forest to the sums of its member. */
+inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
+  std::int64_t const n_labels = model.n_labels;
+  bool const is_forest = tree.start == nullptr;
+  if (is_forest) {
+    std::fill_n(memory->frequencies.data(), n_rows * 2 * n_labels, 0.0);
+  } else {
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      std::copy_n(tree.start, model.width, memory->values.data() + row * model.width);
+    }
+  }
+  if (model.has_sets) {
+    WalkTrees<true>(model, tree, n_rows, memory);
+  } else {
+    WalkTrees<false>(model, tree, n_rows, memory);
+  }
+  auto const n_trees = static_cast<double>(tree.end - tree.begin);
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double* sums = memory->sums.data() + row * n_labels;
+    if (!is_forest) {
+      float const* values = memory->values.data() + row * model.width;
+      for (std::int64_t j = 0; j < n_labels; ++j) {
+        sums[j] += static_cast<double>(values[j]);
+      }
+      continue;
+    }
+    double const* frequencies = memory->frequencies.data() + row * 2 * n_labels;
+    for (std::int64_t j = 0; j < n_labels; ++j) {
+      // As if one more tree knew the labels' frequencies and nothing else.
+      double const known = n_trees - (tree.has_unknown ? frequencies[n_labels + j] : 0.0);
+      double const mean =
+          known > 1e-9 * n_trees ? std::min(frequencies[j] / known, 1.0) : tree.mean[j];
+      double const smoothed = (n_trees * mean + tree.mean[j]) / (n_trees + 1.0);
+      double const clipped = std::min(std::max(smoothed, 1e-6), 1.0 - 1e-6);
+      sums[j] += std::log(clipped / (1.0 - clipped));
+    }
+  }
+}
+
+/** @brief The columns of a linear part, feature by feature. */
+struct LinearRow {
+  Linear const& linear;
+  std::int64_t n_labels;
+  double* __restrict sums;  // [n_labels]
+  double squares;
+
+  void AddColumn(std::int64_t column, double value) {
+    double const* __restrict weight = linear.weight + column * n_labels;
+    for (std::int64_t j = 0; j < n_labels; ++j) {
+      sums[j] += value * weight[j];
+    }
+    squares += value * value * linear.square[column];
+  }
+
+  void AddFeature(std::int64_t feature, float value) {
+    bool const is_missing = std::isnan(value);
+    std::int32_t const n_values = linear.n_values[feature];
+    if (is_missing && linear.indicator[feature] >= 0) {
+      AddColumn(linear.indicator[feature], 1.0);
+    }
+    if (n_values == 0) {
+      double const number = is_missing ? linear.fill[feature] : static_cast<double>(value);
+      if (number != 0.0) {
+        AddColumn(linear.column[feature], number);
+      }
+    } else if (value >= 0.0f && value < static_cast<float>(n_values)) {
+      AddColumn(linear.column[feature] + static_cast<std::int64_t>(value), 1.0);
+    }
+  }
+};
+
+inline void AddLinear(Compiled const& model, Linear const& linear, Rows const& rows,
+                      std::int64_t begin, std::int64_t n_rows, Memory* memory) {
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double* products = memory->frequencies.data();
+    std::fill_n(products, model.n_labels, 0.0);
+    LinearRow of_row{linear, model.n_labels, products, 0.0};
+    if (rows.dense != nullptr) {
+      float const* features = memory->features.data() + row * model.n_features;
+      for (std::int64_t feature = 0; feature < model.n_features; ++feature) {
+        of_row.AddFeature(feature, features[feature]);
+      }
+    } else {
+      for (auto i = rows.indptr[begin + row]; i < rows.indptr[begin + row + 1]; ++i) {
+        of_row.AddFeature(rows.indices[i], rows.data[i]);
+      }
+    }
+    bool const has_length = linear.text_like && of_row.squares > 0.0;
+    double const length = has_length ? std::sqrt(of_row.squares) : 1.0;
+    double* sums = memory->sums.data() + row * model.n_labels;
+    for (std::int64_t j = 0; j < model.n_labels; ++j) {
+      sums[j] += products[j] / length + linear.intercept[j];
+    }
+  }
+}
+
+/** @brief Copy a row to single precision; return whether an entry is infinite. */
+template <typename T>
+inline bool CopyRow(char const* row, std::int64_t stride, std::int64_t n, float* features) {
+  T value;
+  if (stride == static_cast<std::int64_t>(sizeof(T))) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::memcpy(&value, row + i * sizeof(T), sizeof(T));
+      features[i] = static_cast<float>(value);
+    }
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::memcpy(&value, row + i * stride, sizeof(T));
+      features[i] = static_cast<float>(value);
+    }
+  }
+  int is_infinite = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    is_infinite |= static_cast<int>(std::fabs(features[i]) == kInfinity);
+  }
+  return is_infinite != 0;
+}
+
+/** @brief Fill the slots of a row; return whether an entry is infinite. */
+inline bool LoadRow(Compiled const& model, Rows const& rows, std::int64_t row, float* features,
+                    float* slots) {
+  if (rows.dense == nullptr) {
+    std::copy_n(model.slot_absent, model.n_slots, slots);
+    for (auto i = rows.indptr[row]; i < rows.indptr[row + 1]; ++i) {
+      float const value = rows.data[i];
+      auto const feature = rows.indices[i];
+      for (auto s = model.slot_start[feature]; s < model.slot_start[feature + 1]; ++s) {
+        slots[s] = std::isnan(value) ? model.slot_missing[s] : value;
+      }
+    }
+    return false;
+  }
+  char const* first = rows.dense + row * rows.row_stride;
+  bool const is_infinite =
+      rows.is_double ? CopyRow<double>(first, rows.column_stride, model.n_features, features)
+                     : CopyRow<float>(first, rows.column_stride, model.n_features, features);
+  for (std::int64_t s = 0; s < model.n_slots; ++s) {
+    float const value = features[model.slot_feature[s]];
+    slots[s] = std::isnan(value) ? model.slot_missing[s] : value;
+  }
+  return is_infinite;
+}
+
+/** @brief Predict a block of rows; an iteration of the kernels' loops. */
+inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
+  auto* call = static_cast<Call*>(data);
+  Compiled const& model = *call->model;
+  Memory* memory = &call->memory[thread];
+  std::int64_t const begin = number * call->block, n_labels = model.n_labels;
+  std::int64_t const n_rows = std::min(call->block, call->rows.n_rows - begin);
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    if (LoadRow(model, call->rows, begin + row, memory->features.data() + row * model.n_features,
+                memory->slots.data() + row * model.n_slots)) {
+      call->is_infinite.store(true, std::memory_order_relaxed);
+      return;
+    }
+  }
+  if (model.is_single) {
+    AddTrees(model, model.trees[0], n_rows, memory);
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      std::copy_n(memory->values.data() + row * model.width, n_labels,
+                  call->single_out + (begin + row) * n_labels);
+    }
+    return;
+  }
+  std::fill_n(memory->totals.data(), n_rows * n_labels, 0.0);
+  for (Member const& member : model.members) {
+    std::fill_n(memory->sums.data(), n_rows * n_labels, 0.0);
+    for (auto i = member.trees_begin; i < member.trees_end; ++i) {
+      AddTrees(model, model.trees[i], n_rows, memory);
+    }
+    for (auto i = member.linear_begin; i < member.linear_end; ++i) {
+      AddLinear(model, model.linear[i], call->rows, begin, n_rows, memory);
+    }
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      double const* sums = memory->sums.data() + row * n_labels;
+      double* totals = memory->totals.data() + row * n_labels;
+      for (std::int64_t j = 0; j < n_labels; ++j) {
+        double const mean = sums[j] / member.n_estimators;
+        totals[j] += member.share * (member.slope[j] * mean + member.intercept[j]);
+      }
+    }
+  }
+  double* out = call->out + begin * n_labels;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double const* totals = memory->totals.data() + row * n_labels;
+    for (std::int64_t j = 0; j < n_labels; ++j) {
+      out[row * n_labels + j] = model.slope[j] * totals[j] + model.intercept[j];
+    }
+  }
+}
+
+/** @brief Turn margins into probabilities, in place, with the plugin's rounding. */
+inline void ApplyLogistic(float* values, std::size_t n) {
+  using namespace xgboost::multilabel;  // NOLINT: of the macros below
+  for (std::size_t i = 0; i < n; i += kLogisticLanes) {
+    auto const n_here = std::min(kLogisticLanes, n - i);
+    float here[kLogisticLanes] = {};
+    std::copy_n(values + i, n_here, here);
+    XDCC_LOGISTIC(here)
+#define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
+    XDCC_FOUR(XDCC_STORE)
+#undef XDCC_STORE
+    std::copy_n(here, n_here, values + i);
+  }
+}
+}  // namespace xdcc
+#endif  // XDCC_SERVING_COMPILED_WALK_H_
