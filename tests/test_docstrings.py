@@ -27,6 +27,8 @@ matplotlib.use("Agg")
 
 MODULES = ["xdcc", *(module.name for module in walk_packages(xdcc.__path__, "xdcc."))]
 REFERENCES = [module.name for module in walk_packages(reference.__path__, "tests.reference.")]
+NEEDED = {"xdcc.serving.onnx_export": "onnxruntime"}
+"""Packages of the extra `test` that examples of a module need; without them they are skipped."""
 
 
 def names_in_all(module):
@@ -69,6 +71,8 @@ def without_example(name):
 
 @pytest.mark.parametrize("name", [*MODULES, *REFERENCES])
 def test_examples_run(name, tmp_path, monkeypatch):
+    if name in NEEDED:
+        pytest.importorskip(NEEDED[name])
     monkeypatch.chdir(tmp_path)
     module = import_module(name)
     names = {**vars(module), "np": np, "pd": pd}

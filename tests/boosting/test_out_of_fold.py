@@ -10,6 +10,7 @@ from sklearn.datasets import make_multilabel_classification
 
 from xdcc.base.folds import TrainsOutOfFold, stratified_folds
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting.out_of_fold import RowDraws
 
 X, Y = make_multilabel_classification(
     n_samples=150, n_features=8, n_classes=4, n_labels=2, random_state=0
@@ -33,9 +34,13 @@ def one_after_the_other(
         out = fold == FOLDS
         all_rows = np.ones(len(X)) if weight is None else weight
         train = xgb.QuantileDMatrix(X, label=labels, weight=weight, max_bin=16)
-        train.set_weight(np.where(out, 0, all_rows))
         native = {"objective": "multilabel:logistic", "max_depth": 3, "max_bin": 16, "eta": 0.3}
-        booster = xgb.train(native | params, train, num_boost_round=n_rounds)
+        draws = RowDraws(params.get("subsample", 1.0), 0, 0, len(X))
+        booster = xgb.Booster(native | params | {"subsample": 1}, [train])
+        for iteration in range(n_rounds):
+            drawn = draws(iteration, fold) if iteration else np.ones(len(X), dtype=bool)
+            train.set_weight(np.where(out | ~drawn, 0, all_rows))
+            booster.update(train, iteration)
         for iteration in range(n_rounds):
             proba = booster.predict(xgb.DMatrix(X), iteration_range=(0, iteration + 1))
             staged[iteration, out] = proba[out]
@@ -132,3 +137,15 @@ def test_training_ends_when_it_is_told_to() -> None:
     expected = _classifier(n_estimators=4).out_of_fold(X, Y, FOLDS)
     np.testing.assert_array_equal(found.proba, expected.proba)
     assert found.unfitted.n_estimators == expected.unfitted.n_estimators <= 4
+
+
+def test_rows_that_are_drawn() -> None:
+    """By the updater, if a round has several trees or its method is named."""
+    drawn = RowDraws.of({"subsample": 0.3, "seed": 1}, 10_000)
+    assert drawn is not None
+    assert drawn(1, 0).mean() == pytest.approx(0.3, abs=0.02)
+    assert (drawn(1, 0) != drawn(1, 1)).any()
+    assert (drawn(1, 0) != drawn(2, 0)).any()
+    assert RowDraws.of({}, 5) is None
+    for other in ({"labels_per_tree": 2}, {"num_parallel_tree": 2}, {"sampling_method": "uniform"}):
+        assert RowDraws.of({"subsample": 0.3, **other}, 5) is None

@@ -291,7 +291,7 @@ def test_threads(
     n_jobs: int | None, cpus: int, in_training: int, later: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = []
-    monkeypatch.setattr("xdcc.dask.classifier.available_cpus", lambda: cpus)
+    monkeypatch.setattr("xdcc.dask.estimator.available_cpus", lambda: cpus)
 
     def train(data: Any, params: Any, plan: Any, **arguments: Any) -> Any:
         used.append(params["nthread"])
@@ -578,8 +578,8 @@ def _slow(place: str) -> Any:
     [
         _slow("client_rows.join_chunks"),
         _slow("client_rows.join_measured_chunks"),
-        _slow("classifier._positive_bits"),
-        _slow("classifier.deal_folds"),
+        _slow("estimator._positive_bits"),
+        _slow("estimator.deal_folds"),
         _slow("classifier._take"),
         "classifier._choose",
     ],

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.serving.mixed_models import Models
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 
@@ -47,6 +48,12 @@ class Rows:
 @pytest.fixture(scope="session")
 def rows():
     return Rows()
+
+
+@pytest.fixture(scope="session")
+def mixed_models(rows):
+    """Return models that are sums of margins, by their names."""
+    return Models(rows)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
-from xdcc.automatic.search import Search, TimeBudget
+from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
 from xdcc.base.domains import (
     Anything,
     Either,
@@ -24,6 +24,7 @@ from xdcc.base.domains import (
     check_domain,
 )
 from xdcc.base.estimator import declares_parameters
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
@@ -194,30 +195,41 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
-        of_proba = proba_measure(self.measure)
-        if of_proba and (why := of_proba.missing(folds.of_tested(data)[0])):
-            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
+        self._require_value(folds.of_tested(data)[0])
+        budget = TimeBudget(started, self.time_budget)
         found = Search(
             data,
             folds,
-            measure=self.measure,
             refit=bool(self.refit),
             seed=seed,
             n_jobs=self.n_jobs,
-            budget=TimeBudget(started, self.time_budget),
+            budget=budget,
             verbose=bool(self.verbose),
         ).run()
+        self._learn(found, seed, budget)
         self.folds_ = folds.test
+        self.oof_proba_ = np.full(data.Y.shape, np.nan)
+        self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
+        return self
+
+    def _require_value(self, data: FitData) -> None:
+        """Stop if a measure of probabilities has no value for these labels."""
+        of_proba = proba_measure(self.measure)
+        if of_proba and (why := of_proba.missing(data)):
+            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
+
+    def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
+        """Keep a mixture, and choose the rule for it."""
+        choice = choose_rule(
+            found, measure=self.measure, seed=seed, n_jobs=self.n_jobs, budget=budget
+        )
         self.members_ = found.members
         self.stacked_ = found.stacked
         self.calibration_ = found.calibration
-        self.oof_proba_ = found.calibration.proba(found.margins)
-        self.oof_proba_[~folds.tested] = np.nan
         self.summary_ = found.summary
-        self.cv_results_ = found.choice.results
-        self.best_score_ = found.choice.score
-        self.rule_ = found.choice.rule
-        return self
+        self.cv_results_ = choice.results
+        self.best_score_ = choice.score
+        self.rule_ = choice.rule
 
     @property
     def estimators_(self) -> list[Any]:

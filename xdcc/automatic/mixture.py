@@ -11,6 +11,9 @@ few rows a gain is soon chance.
 A second level learns from the members' log-odds how labels depend on each other and where which
 member is right. It is mixed with the first one under the same condition. Source: Wolpert: "Stacked
 Generalization" (Neural Networks 5, 1992).
+
+Workers that train together (:mod:`xdcc.base.workers`) each have the margins of their own rows; they
+add up losses.
 """
 
 from collections.abc import Sequence
@@ -23,6 +26,7 @@ from sklearn.base import BaseEstimator
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.workers import grand_total
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import mean_margins
@@ -115,14 +119,14 @@ class RowLosses:
     Examples
     --------
     >>> losses = RowLosses(FitData(None, np.array([[1, np.nan]], np.float32), None))
-    >>> losses.mean(losses.of(np.zeros((1, 2), np.float32))).round(4)
-    np.float64(0.6931)
+    >>> round(losses.mean(losses.of(np.zeros((1, 2), np.float32))), 4)
+    0.6931
     """
 
     def __init__(self, data: FitData) -> None:
         self._Y = data.Y
         self._weight = data.weight
-        self._n_known = float(self._weight @ data.known.sum(axis=1))
+        self._n_known = grand_total(float(self._weight @ data.known.sum(axis=1)))
 
     def of(self, margins: NDArray[np.floating]) -> Floats:
         """Compute the weighted loss of each row, `(n_samples,)`, by margins of all labels."""
@@ -138,9 +142,9 @@ class RowLosses:
             found[rows] = loss.sum(axis=1, dtype=np.float64)
         return found * self._weight
 
-    def mean(self, of_rows: Floats) -> np.float64:
+    def mean(self, of_rows: Floats) -> float:
         """Average the losses of rows over all known labels."""
-        return of_rows.sum() / self._n_known
+        return grand_total(of_rows.sum()) / self._n_known
 
 
 def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats, Floats]:
@@ -194,7 +198,9 @@ def is_gain(before: Floats, after: Floats) -> bool:
     False
     """
     gain = before - after
-    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+    n_rows = grand_total(len(gain))
+    mean = grand_total(gain.sum()) / n_rows
+    return bool(mean > np.sqrt(grand_total(((gain - mean) ** 2).sum())) / n_rows)
 
 
 class Mixture:
@@ -227,7 +233,7 @@ class Mixture:
     @property
     def log_loss(self) -> float:
         """Out of fold; infinite before the first member."""
-        return np.inf if self._of_rows is None else float(self.losses.mean(self._of_rows))
+        return np.inf if self._of_rows is None else self.losses.mean(self._of_rows)
 
     @property
     def margins(self) -> Floats:

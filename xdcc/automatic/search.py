@@ -37,6 +37,8 @@ from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
+from xdcc.base.workers import agreed, sample_of_all, sum_of_all
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
@@ -76,20 +78,45 @@ class SearchResult(NamedTuple):
         The second level on their margins, if it helps.
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
-    margins : float64 array of shape (n_samples, n_labels)
-        Its log-odds out of fold, NaN for rows that no fold tests.
-    choice : RuleChoice
-        The chosen rule, and all that were tried.
+    data : FitData
+        Labels and weights of the rows that a fold tests. X are log-odds of the mixture out of fold,
+        float64, `(n_tested, n_labels)`.
+    folds : int array of shape (n_tested,)
+        Fold of each of these rows.
+    are_all_tested : bool
+        Whether these are all rows.
+    log_loss : float
+        Of the mixture, out of fold.
+    shape : Shape
+        Of the training data.
     summary : dict of str to list
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
+    had_time : bool
+        Whether the time budget was long enough for a candidate.
     """
 
     members: list[Member]
     stacked: list[Member]
     calibration: LabelCalibration
-    margins: Floats
-    choice: RuleChoice
+    data: FitData
+    folds: NDArray[np.intp]
+    are_all_tested: bool
+    log_loss: float
+    shape: Shape
     summary: dict[str, list[Any]]
+    had_time: bool
+
+    def sample(self, entries: int) -> "SearchResult":
+        """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
+
+        It has no features and no attributes that `fit` learned.
+        """
+        data = self.data
+        weights = [] if data.sample_weight is None else [data.sample_weight]
+        X, Y, folds, *weights = sample_of_all(
+            data.Y.shape, data.X, data.Y, self.folds, *weights, entries=entries
+        )
+        return self._replace(data=FitData(X, Y, weights[0] if weights else None), folds=folds)
 
 
 class TimeBudget:
@@ -121,6 +148,10 @@ class TimeBudget:
         self._reserved = 0.0
         self._slowness: dict[type, float] = {}
 
+    def has(self, seconds: float) -> bool:
+        """Tell whether more than so many seconds are left for training, to all workers."""
+        return not self.is_limited or agreed(seconds < self.left())
+
     def reserve(self, seconds: float) -> None:
         """Keep time for what follows the training."""
         self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
@@ -150,7 +181,7 @@ class _Trained:
 
 
 class Search:
-    """One search for the best model.
+    """One search for the best mixture; workers can search together (:mod:`xdcc.base.workers`).
 
     Parameters
     ----------
@@ -159,18 +190,18 @@ class Search:
     folds : Folds
         Which rows each fold is tested and trained on. Only rows that are tested count in the
         mixture and in the choice of the rule.
-    measure : str, Measure or callable
-        What to maximise.
     refit : bool
         Whether members are trained on all rows in the end.
     seed : int
-        Of the candidates and of drawn rows.
+        Of the candidates.
     n_jobs : int or None
         Threads of the candidates.
     budget : TimeBudget
         When to end.
     verbose : bool
         Whether to show the progress.
+    only_boosters : bool, default=False
+        Whether only boosters are tried, and no second level.
     """
 
     def __init__(
@@ -178,18 +209,19 @@ class Search:
         data: FitData,
         folds: Folds,
         *,
-        measure: MeasureLike,
         refit: bool,
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
+        only_boosters: bool = False,
     ) -> None:
-        self._data, self._folds, self._measure = data, folds, measure
+        self._data, self._folds, self._only_boosters = data, folds, only_boosters
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
+        n_rows, n_entries = sum_of_all(np.array([n_rows, n_entries])).tolist()
         self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, folds.n_folds)
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
@@ -198,29 +230,23 @@ class Search:
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
-        """Train the candidates and choose.
+        """Train the candidates and mix them.
 
         Returns
         -------
         SearchResult
-
-        Warns
-        -----
-        UserWarning
-            If the time budget is too short for any candidate.
         """
         with self._progress:
             n_failures = 0
             for candidate in self._candidates():
-                fits = self._budget.estimate(candidate) < self._budget.left()
+                fits = self._budget.has(self._budget.estimate(candidate))
                 n_failures = 0 if fits and self._try(candidate) else n_failures + 1
-                if n_failures >= _MOST_FAILURES or self._budget.left() <= 0:
+                if n_failures >= _MOST_FAILURES or not self._budget.has(0):
                     break
-            if not self._table:
-                _warn_of_short_budget()
+            had_time = bool(self._table)
+            if not had_time:
                 self._try(usual_candidates(self._shape)[0])
             stacked = self._stack()
-        choice = self._choose_rule()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
@@ -230,18 +256,26 @@ class Search:
                 row["share"] *= 1 - stacked[0].share
         if stacked:
             self._table[-1]["share"] = stacked[0].share
-        margins = np.full(self._data.Y.shape, np.nan)
-        margins[self._folds.tested] = self._mixture.margins
         return SearchResult(
             list(self._chosen()),
             stacked,
             LabelCalibration.without_scaling(self._data),
-            margins,
-            choice,
+            self._tested._replace(X=self._mixture.margins),
+            self._folds_of_tested,
+            bool(self._folds.tested.all()),
+            self._mixture.log_loss,
+            self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
+            had_time,
         )
 
     def _candidates(self) -> Iterator[Candidate]:
+        """Yield candidates, boosters if only these are tried."""
+        for candidate in self._all_candidates():
+            if candidate.kind is MultiLabelXGBClassifier or not self._only_boosters:
+                yield candidate
+
+    def _all_candidates(self) -> Iterator[Candidate]:
         seconds = self._budget.seconds
         usual = usual_candidates(self._shape, seconds)
         if not self._budget.is_limited:
@@ -294,7 +328,7 @@ class Search:
 
     def _stack(self) -> list[Member]:
         """Train a second level on the members' margins; an empty list if it does not help."""
-        if not self._folds.tested.all():
+        if self._only_boosters or not self._folds.tested.all():
             return []
         begun = time.perf_counter()
         self._budget.reserve(self._for_rules + self._refit_seconds())
@@ -378,47 +412,67 @@ class Search:
             of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
             self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
             self._progress.update(0)
-            return left <= 0
+            return not self._budget.has(0)
 
         try:
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except (OutOfTime, MemoryError):
             return None
 
-    def _choose_rule(self) -> RuleChoice:
-        """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
-        of_mixture, folds = self._tested._replace(X=self._mixture.margins), self._folds_of_tested
-        if of_proba := proba_measure(self._measure):
-            proba = LabelCalibration.without_scaling(self._data).proba(self._mixture.margins)
-            judged = of_mixture._replace(X=proba)
-            return without_choice(judged, folds, measure=of_proba, seed=self._seed)
-        entries = self._budget.entries
-        trials: list[RuleTrial] = [
-            try_rules(of_mixture, folds, measure=self._measure, entries=entries)
-        ]
-        favourite = 0
-        # The chain is tried only if it costs less than the candidates do, and if every row has a
-        # prediction to learn from.
-        seconds = chain_seconds(self._shape)
-        longest = sum(candidate.seconds for candidate in usual_candidates(self._shape))
-        affordable = seconds < min(longest, self._budget.left()) and self._folds.tested.all()
-        if self._measure == _FOR_LABELSETS and affordable:
-            joint = try_joint(
-                of_mixture,
-                folds,
-                measure=self._measure,
-                seed=self._seed,
-                n_jobs=self._n_jobs,
-            )
-            if joint is not None:
-                trials.append(joint.trial)
-                favourite = int(joint.log_loss < self._mixture.log_loss)
-        return choose(trials, self._measure, self._seed, favourite)
 
+def choose_rule(
+    found: SearchResult,
+    *,
+    measure: MeasureLike,
+    seed: int,
+    n_jobs: int | None,
+    budget: TimeBudget,
+) -> RuleChoice:
+    """Try rules on a mixture's margins, and for labelsets an order-free chain.
 
-def _warn_of_short_budget() -> None:
-    warnings.warn(
-        "time_budget is too short for any model: a booster of one round is used.",
-        UserWarning,
-        skip_file_prefixes=(PACKAGE,),
-    )
+    Parameters
+    ----------
+    found : SearchResult
+        The mixture.
+    measure : str, Measure or callable
+        What to maximise.
+    seed : int
+        Of drawn rows and of the chain.
+    n_jobs : int or None
+        Threads of the chain.
+    budget : TimeBudget
+        Of the search.
+
+    Returns
+    -------
+    RuleChoice
+
+    Warns
+    -----
+    UserWarning
+        If the time budget was too short for any candidate.
+    """
+    if not found.had_time:
+        warnings.warn(
+            "time_budget is too short for any model: a booster of one round is used.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+    if of_proba := proba_measure(measure):
+        judged = found.data._replace(X=found.calibration.proba(found.data.X))
+        return without_choice(judged, found.folds, measure=of_proba, seed=seed)
+    trials: list[RuleTrial] = [
+        try_rules(found.data, found.folds, measure=measure, entries=budget.entries)
+    ]
+    favourite = 0
+    # The chain is tried only if it costs less than the candidates do, and if every row has a
+    # prediction to learn from.
+    seconds = chain_seconds(found.shape)
+    longest = sum(candidate.seconds for candidate in usual_candidates(found.shape))
+    affordable = seconds < min(longest, budget.left()) and found.are_all_tested
+    if measure == _FOR_LABELSETS and affordable:
+        joint = try_joint(found.data, found.folds, measure=measure, seed=seed, n_jobs=n_jobs)
+        if joint is not None:
+            trials.append(joint.trial)
+            favourite = int(joint.log_loss < found.log_loss)
+    return choose(trials, measure, seed, favourite)

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.domains import Either, Number, Splits
 from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
+from xdcc.base.workers import count_folds
 
 CV = Either(Number(low=2, whole=True), Splits(), None)
 """Values of a parameter `cv` that :func:`make_folds` takes."""
@@ -170,7 +171,7 @@ class Folds:
     @property
     def n_folds(self) -> int:
         """Number of folds."""
-        return int(self.test.max()) + 1
+        return count_folds(self.test)
 
     @property
     def tested(self) -> NDArray[np.bool_]:

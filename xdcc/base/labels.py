@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
-from xgboost import collective
 
 from xdcc.base.features import check_sparse_structure
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
+from xdcc.base.workers import sum_of_all
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
@@ -263,7 +263,7 @@ def label_frequency(
         if sample_weight is not None:
             weight *= sample_weight[rows, np.newaxis]
         sums += weight.sum(axis=0), (weight * np.nan_to_num(part)).sum(axis=0)
-    total, positive = collective.allreduce(sums, collective.Op.SUM)
+    total, positive = sum_of_all(sums)
     return np.divide(positive, total, out=np.full(len(total), float(empty)), where=total > 0)
 
 

@@ -10,8 +10,8 @@ from scipy.special import logit
 
 type Margins = NDArray[np.float64]
 
-_SMALLEST = 1e-6
-"""Probabilities are clipped this far from 0 and 1, so that margins are finite."""
+LIMITS = (1e-6, 1 - 1e-6)
+"""Probabilities are clipped to this range, so that margins are finite."""
 
 
 def margins_of(proba: NDArray[np.floating]) -> Margins:
@@ -32,4 +32,4 @@ def margins_of(proba: NDArray[np.floating]) -> Margins:
     >>> margins_of(np.array([0.5, 0.0])).round(1)
     array([  0. , -13.8])
     """
-    return np.asarray(logit(np.clip(proba, _SMALLEST, 1 - _SMALLEST, dtype=np.float64)))
+    return np.asarray(logit(np.clip(proba, *LIMITS, dtype=np.float64)))

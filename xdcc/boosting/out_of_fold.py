@@ -7,11 +7,15 @@ finds the number, keeps the out-of-fold margins that belong to it, and ends when
 improved for a while. The boosters share the bins of X: rows that a booster does not train on have
 the weight 0, and the updater skips them.
 
+Workers can train together (:mod:`xdcc.base.workers`). Boosters that draw rows for each tree then
+draw the same as with one worker: they are drawn here, by weights of 0, not by the updater.
+
 `LogLoss` is the log-loss of margins over known labels, for training with early stopping.
 """
 
 import copy
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import xgboost as xgb
@@ -21,6 +25,7 @@ from sklearn.base import clone
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.process import late_interrupt
+from xdcc.base.workers import grand_total, rows_of_all
 
 
 class LogLoss:
@@ -55,6 +60,52 @@ class LogLoss:
         np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
         loss += np.maximum(z, 0, out=z)
         return float(np.multiply(loss, self._weight, out=loss).sum(dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class RowDraws:
+    """Draws rows for a booster of each fold and round, the same for any number of workers.
+
+    Attributes
+    ----------
+    share : float
+        Of the rows that are drawn.
+    seed : int
+        Of the draws.
+    before, n_rows : int
+        Number of rows of workers with lower ranks, and of one's own.
+
+    Examples
+    --------
+    >>> draws = RowDraws(0.5, 0, 0, 6)
+    >>> draws(3, 1)
+    array([ True, False,  True, False,  True, False])
+    >>> RowDraws(0.5, 0, 2, 4)(3, 1)
+    array([ True, False,  True, False])
+    """
+
+    share: float
+    seed: int
+    before: int
+    n_rows: int
+
+    @classmethod
+    def of(cls, params: dict[str, Any], n_rows: int) -> Self | None:
+        """Make it from parameters for `xgboost.train`; None if the updater draws rows, or nobody.
+
+        The updater does if a round has several trees: each is grown on other rows.
+        """
+        share = params.get("subsample", 1.0)
+        has_several = params.get("labels_per_tree") or params.get("num_parallel_tree", 1) > 1
+        if share == 1.0 or has_several or "sampling_method" in params:
+            return None
+        return cls(share, params.get("seed", 0), rows_of_all(n_rows)[0], n_rows)
+
+    def __call__(self, round_: int, fold: int) -> NDArray[np.bool_]:
+        """Draw rows, `(n_rows,)`."""
+        bits = np.random.PCG64([self.seed, round_, fold])
+        bits.advance(self.before)
+        return np.random.Generator(bits).random(self.n_rows) < self.share
 
 
 type Margins = NDArray[np.float32]
@@ -102,19 +153,25 @@ def train_out_of_fold(
         )
     weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
     parts = [(folds.trains(fold), folds.tests(fold)) for fold in range(folds.n_folds)]
+    drawn = RowDraws.of(params, len(weight))
+    if drawn is not None:
+        params = {**params, "subsample": 1.0}
     boosters = [xgb.Booster(params, [matrix]) for _ in parts]
     loss = LogLoss(data.Y, np.where(folds.tested, weight, np.float32(0)))
     margins, best_margins = np.zeros(data.Y.shape, np.float32), np.zeros(data.Y.shape, np.float32)
     best_loss, n_best = np.inf, 0
     for round_ in range(estimator.n_estimators):
-        for booster, (train, rows) in zip(boosters, parts, strict=True):
+        for fold, (booster, (train, rows)) in enumerate(zip(boosters, parts, strict=True)):
+            # The first round also estimates where boosting starts, from all training rows.
+            if drawn is not None and round_ > 0:
+                train = train & drawn(round_, fold)
             matrix.set_weight(np.where(train, weight, np.float32(0)))
             booster.update(matrix, round_)
             of_all = booster.predict(
                 matrix, output_margin=True, strict_shape=True, validate_features=False
             )
             margins[rows] = of_all[rows]
-        now = loss(margins)
+        now = grand_total(loss(margins))
         if now < best_loss:
             best_loss, n_best = now, round_ + 1
             margins, best_margins = best_margins, margins

@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from xgboost import collective
 from xgboost.core import _LIB, _check_call
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import label_frequency
+from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import PropagationRule, end_truth
 from xdcc.decision.measures import MEASURES
@@ -175,7 +175,7 @@ def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) ->
         else:
             of_labels += [mask.sum(axis=0) for mask in masks]
 
-    sums = collective.allreduce(of_rows if measure.axis == 1 else of_labels, collective.Op.SUM)
+    sums = sum_of_all(of_rows if measure.axis == 1 else of_labels)
     n_known = sums[1] if measure.axis == 1 else sums[0]
     if not n_known.any():
         raise ValueError("There is nothing to measure early stopping on: every label is unknown.")
@@ -245,13 +245,11 @@ class _Training:
         shape = (len(data.Y), n_labels + plan.end_label)
         self._P = np.full(shape, np.nan, dtype=np.float32)
         self.state = ChainState(self._P[:, :n_labels])
-        # Another worker may have rows of a fold of which this one has none.
-        largest = -1 if plan.folds is None else int(plan.folds.max())
-        self._n_folds = int(_all_workers(largest, collective.Op.MAX)) + 1
+        self._n_folds = 0 if plan.folds is None else count_folds(plan.folds)
 
     def is_over(self) -> bool:
         """Return whether no row, of any worker, has a label left to propagate."""
-        return bool(_all_workers(self.state.is_over(), collective.Op.MIN))
+        return agreed(self.state.is_over())
 
     def next_round(self, round_: int) -> list[xgb.Booster]:
         """Train the boosters of a round and propagate; return those that predict."""
@@ -308,10 +306,6 @@ class _Training:
         # `xgboost.train` ends, it would have to traverse its trees. Callers that keep the booster
         # must reset it; the others save the time, as a reset writes and reads the model.
         return booster, booster.predict(matrix, strict_shape=True)
-
-
-def _all_workers(value: int, op: collective.Op) -> int:
-    return collective.allreduce(np.array([value], dtype=np.int64), op).item()
 
 
 def open_base_score(

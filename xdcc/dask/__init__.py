@@ -1,4 +1,4 @@
-"""Chains trained on Dask: several workers, each with its own rows.
+"""Chains and mixtures of boosters trained on Dask: several workers, each with its own rows.
 
 Needs the extra ``dask``.
 """
@@ -12,7 +12,8 @@ except ImportError as error:
         f"{error.name} is not installed: pip install 'xdcc[dask]'"
     ) from error
 
+from xdcc.dask.automatic import DaskMultiLabelClassifier
 from xdcc.dask.classifier import DaskDynamicChainClassifier
 from xdcc.dask.communicator import WorkerLostError
 
-__all__ = ["DaskDynamicChainClassifier", "WorkerLostError"]
+__all__ = ["DaskDynamicChainClassifier", "DaskMultiLabelClassifier", "WorkerLostError"]

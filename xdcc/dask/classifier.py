@@ -1,23 +1,16 @@
 """``DaskDynamicChainClassifier``: the chain of ``xdcc.chain``, trained on several workers.
 
-Every worker checks and keeps its own rows (``worker_rows.py``). Then all workers run the loop of
-``xdcc.chain`` together, connected by XGBoost's collective (``communicator.py``). The updater sums
-histograms over the workers; the loop sums label frequencies and what early stopping measures. So
-all workers end with the same boosters, while each propagates labels in its own rows. Predictions
-are made chunk by chunk by the local estimator.
+The workers run the loop of ``xdcc.chain`` together. The loop sums label frequencies and what early
+stopping measures, while each worker propagates labels in its own rows.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import getitem
-from types import MappingProxyType
 from typing import Any, Self
 
-import distributed
 import numpy as np
-import pandas as pd
 import xgboost as xgb
 from distributed import Future
 from numpy.typing import NDArray
@@ -25,34 +18,35 @@ from sklearn.utils.validation import check_is_fitted
 from xgboost import collective
 
 from xdcc import chain
-from xdcc.base.categories import feature_types
 from xdcc.base.checks import check_fit_data
 from xdcc.base.estimator import EvalSet, checked_pairs
-from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
-from xdcc.base.threads import available_cpus, n_threads
 from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch
 from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.client_rows import (
     draw_positions,
     is_collection,
-    map_rows,
     place_measured_rows,
     place_rows,
     stand_ins,
 )
 from xdcc.dask.communicator import Place, run_together
-from xdcc.dask.worker_rows import WorkerRows, concatenate, deal_folds, positive_bits
+from xdcc.dask.estimator import (
+    DaskEstimator,
+    absent_labels,
+    become_fitted,
+    put_together,
+    threads_of_worker,
+)
+from xdcc.dask.worker_rows import WorkerRows
 
 type WorkerParts = tuple[list[Any], list[Any]]
 """What a worker gets: pairs of `WorkerRows` and folds (or None), and rows of the evaluation set."""
 
-type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.floating]]
 
-
-class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
+class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
     """A dynamic chain that is trained on the workers of a Dask cluster.
 
     Has the parameters and attributes of :class:`xdcc.chain.DynamicChainClassifier`.
@@ -80,6 +74,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     Examples
     --------
     >>> import dask.array
+    >>> import distributed
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> X, Y = (dask.array.from_array(part, chunks=(50, -1)) for part in (data.X, data.Y))
@@ -92,41 +87,8 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
            [1, 1, 1]])
     """
 
-    _entries = MappingProxyType(
-        {
-            "takes_any_X": """
-                Parameters
-                ----------
-                X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
-(n_samples, n_features)
-                    Numbers, and categories in a DataFrame; NaN is a missing value.
-                """,
-        }
-    )
-    _client: distributed.Client | None = None
-
-    @property
-    def client(self) -> distributed.Client:
-        """The Dask client that was set, otherwise the current one."""
-        if self._client is not None:
-            return self._client
-        try:
-            return distributed.get_client()
-        except ValueError as error:
-            raise ValueError(
-                "There is no Dask client: create one, for example with "
-                "distributed.Client(), or set the estimator's `client`."
-            ) from error
-
-    @client.setter
-    def client(self, client: distributed.Client | None) -> None:
-        if not isinstance(client, distributed.Client | None):
-            raise TypeError(f"client is a {type(client).__name__}, not a distributed.Client.")
-        self._client = client
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and pickles, without the client of this process."""
-        return {name: v for name, v in super().__getstate__().items() if name != "_client"}
+    _local = chain.DynamicChainClassifier
+    _proba_type = np.float32
 
     def fit(
         self,
@@ -185,18 +147,18 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         self._check_params()
         self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
-        client = self.client
-        if client.asynchronous:
-            raise ValueError("The client is asynchronous; fit needs a synchronous one.")
+        client = self._training_client()
         rows, summaries = place_rows(client, X, Y, sample_weight, self.sparse_zeros)
 
         # Another estimator learns, so that this one is unchanged if training fails.
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
-        absent = ~np.any([summary.is_known for summary in summaries], axis=0)
+        absent = absent_labels(summaries)
         parts: dict[Place, WorkerParts] = {}
         params |= self._choose_sketch(rows, local, absent, params)
-        folds = self._deal_folds(rows, absent, params.get("seed"))
+        folds: Sequence[Future | None] = [None] * len(rows)
+        if self._propagates_out_of_fold():
+            folds = self._deal_folds(rows, absent, self.cv, params.get("seed"))
         for summary, *part in zip(summaries, rows, folds, strict=True):
             parts.setdefault(summary.place, ([], []))[0].append(part)
         measured = self._place_measured_rows(eval_set, local, [place.address for place in parts])
@@ -220,23 +182,12 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             # It was trained with the number of threads of a worker.
             booster.set_param({"nthread": params.get("nthread", 0)})
         local._learn(plan, boosters, scores)
-        _become_fitted(self, local)
+        become_fitted(self, local)
         return self
 
     def _n_jobs(self) -> int | None:
         n_jobs: int | None = self.booster_params.get("nthread", self.n_jobs)
         return n_jobs
-
-    def _deal_folds(
-        self, rows: Sequence[Future], absent: NDArray[np.bool_], seed: int | None
-    ) -> Sequence[Future | None]:
-        """Let a worker divide the rows into folds; the fold numbers stay on the workers."""
-        if not self._propagates_out_of_fold():
-            return [None] * len(rows)
-        client = self.client
-        bits = client.map(_positive_bits, rows, absent=absent, pure=False)
-        dealt = client.submit(deal_folds, bits, len(absent), self.cv, seed, pure=False)
-        return [client.submit(getitem, dealt, i, pure=False) for i in range(len(rows))]
 
     def _place_measured_rows(
         self, eval_set: Any, local: chain.DynamicChainClassifier, addresses: Sequence[str]
@@ -272,45 +223,6 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         )
         chosen: dict[str, int] = client.submit(choose, drawn, pure=False).result()
         return chosen
-
-    def to_local(self) -> chain.DynamicChainClassifier:
-        """Return the fitted chain as an estimator that needs no Dask.
-
-        Returns
-        -------
-        xdcc.chain.DynamicChainClassifier
-            With the same parameters, attributes and boosters.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self)
-        local = chain.DynamicChainClassifier(**self.get_params())
-        _become_fitted(local, self)
-        return local
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict the probability of every label: the chain's cumulated or standard prediction.
-
-        {takes_any_X}
-
-        Returns
-        -------
-        float32 array of shape (n_samples, n_labels)
-            A Dask array, not computed yet, if X is a Dask collection. `predict` does likewise.
-
-        {raises_in_predict}
-        """
-        if not is_collection(X):
-            return super().predict_proba(X)
-        check_is_fitted(self)
-        return self._map(_proba, X, (self.n_labels_,), np.float32)
-
-    def predict(self, X: Any) -> Any:
-        """Predict labels; for a Dask collection a Dask array, as `predict_proba` returns."""
-        return self._decide(self.predict_proba(X)) if is_collection(X) else super().predict(X)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Predict the probability of every label after each chain step.
@@ -359,17 +271,6 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         order = self._map(_order, X, (2, self.n_rounds_ * k), np.float64)
         return ChainOrder(order[:, 0].astype(np.intp), order[:, 1].astype(np.float32), k)
 
-    def _map(self, function: ChunkFunction, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        self._check_params()
-        local = self.to_local()
-        return map_rows(
-            function, local, X, n_features=local.n_features_in_, shape=shape, dtype=dtype
-        )
-
-
-def _positive_bits(rows: WorkerRows, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    return positive_bits(rows.data.Y, absent)
-
 
 def _length(rows: WorkerRows) -> int:
     return len(rows.data.Y)
@@ -387,25 +288,11 @@ def _choose(
     params: Mapping[str, Any],
     n_jobs: int | None,
 ) -> dict[str, int]:
-    return choose_sketch(_with_threads(params, n_jobs), _put_together(drawn, local, absent))
+    return choose_sketch(_with_threads(params, n_jobs), put_together(drawn, local, absent))
 
 
 def _with_threads(params: Mapping[str, Any], n_jobs: int | None) -> dict[str, Any]:
-    """Set the number of threads for this worker, from those that it has for its tasks."""
-    available = min(distributed.get_worker().state.nthreads, available_cpus())
-    return {**params, "nthread": n_threads(n_jobs, available)}
-
-
-def _put_together(
-    parts: Sequence[FitData], estimator: chain.DynamicChainClassifier, absent: NDArray[np.bool_]
-) -> FitData:
-    """Put rows together for training, with an estimator that has seen a summary of all rows."""
-    data = concatenate(parts)
-    if isinstance(data.X, pd.DataFrame):
-        data = data._replace(
-            X=check_features(estimator, data.X), feature_types=feature_types(estimator)
-        )
-    return data._replace(Y=np.where(absent, np.float32(0), data.Y))
+    return {**params, "nthread": threads_of_worker(n_jobs)}
 
 
 def _train(
@@ -421,7 +308,7 @@ def _train(
 ) -> tuple[list[list[xgb.Booster]], list[float] | None]:
     """Train on a worker's rows, as one of several workers; return boosters and scores."""
     rows, measured = parts
-    data = _put_together([of_rows.data for of_rows, _ in rows], estimator, absent)
+    data = put_together([of_rows.data for of_rows, _ in rows], estimator, absent)
     folds = [of_rows for _, of_rows in rows if of_rows is not None]
     if folds:
         plan = replace(plan, folds=np.concatenate(folds))
@@ -437,22 +324,6 @@ def _train(
         callback=callback if collective.get_rank() == 0 else None,
     )
     return boosters, None if watch is None else watch.scores
-
-
-def _become_fitted(
-    estimator: chain.DynamicChainClassifier, fitted: chain.DynamicChainClassifier
-) -> None:
-    """Replace the fitted attributes of an estimator by those of another one."""
-    params = {*estimator.get_params(), "booster_params", "_client"}
-    for name in [name for name in vars(estimator) if name not in params]:
-        delattr(estimator, name)
-    for name, value in vars(fitted).items():
-        if name not in params:
-            setattr(estimator, name, value)
-
-
-def _proba(model: chain.DynamicChainClassifier, X: Any) -> NDArray[np.float32]:
-    return model.predict_proba(X)
 
 
 def _stages(model: chain.DynamicChainClassifier, X: Any) -> NDArray[np.float32]:

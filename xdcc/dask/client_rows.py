@@ -267,8 +267,7 @@ def _require_chunks_of_rows(name: str, data: Any, dimensions: tuple[int, ...]) -
     if not is_collection(data):
         raise TypeError(
             f"{name} is a {type(data).__name__}, but must be a Dask array or DataFrame; "
-            "dask.array.from_array makes one. For data in memory, use "
-            "xdcc.chain.DynamicChainClassifier."
+            "dask.array.from_array makes one. For data in memory, use the estimator without Dask."
         )
     if data.ndim not in dimensions:
         wanted = " or ".join(str(n) for n in dimensions)

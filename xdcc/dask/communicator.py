@@ -17,7 +17,6 @@ from distributed import Client, Future, KilledWorker, MultiLock, futures_of, get
 from distributed.comm import get_address_host
 from xgboost import collective
 from xgboost.core import XGBoostError
-from xgboost.dask import CommunicatorContext
 from xgboost.tracker import RabitTracker
 
 _POLL_SECONDS = 0.2
@@ -70,7 +69,7 @@ def run_together(
     function : callable
         Called with its argument on every worker. It can use `xgboost.collective`.
     arguments : mapping from Place to Future or list of Future
-        The argument of each worker.
+        The argument of each worker. Their order is that of the ranks.
     coll_cfg : xgboost.collective.Config, optional
         Addresses, ports and timeouts of the communicator.
 
@@ -102,12 +101,12 @@ def run_together(
                 place,
                 function,
                 argument,
-                tracker_args,
+                {**tracker_args, "dmlc_task_id": f"{number:08d} {place.address}"},
                 config,
                 workers=[place.address],
                 pure=False,
             )
-            for place, argument in arguments.items()
+            for number, (place, argument) in enumerate(arguments.items())
         }
         while not _all_done(tasks) and not _lost(client, tasks) and not _failed(tasks):
             time.sleep(_POLL_SECONDS)
@@ -142,7 +141,7 @@ def _call(
     """Run on a worker; return its rank and, on rank 0, the result of the function."""
     if Place.here() != place:
         raise WorkerLostError(f"The worker at {place.address} was restarted.")
-    with CommunicatorContext(**config.update_worker_args(dict(tracker_args))):
+    with collective.CommunicatorContext(**config.update_worker_args(dict(tracker_args))):
         rank = collective.get_rank()
         result = function(argument)
         return rank, result if rank == 0 else None

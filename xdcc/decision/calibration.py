@@ -8,6 +8,9 @@ these were not fitted to. Targets are smoothed, (N+ + 1) / (N+ + 2) for a label 
 Outputs for Support Vector Machines" (Advances in Large Margin Classifiers, 1999). The minimum is
 found by SciPy's trust-region Newton method, which needs few passes over the rows.
 
+Workers that train together (:mod:`xdcc.base.workers`) all fit the same numbers, to a sample of the
+rows of all of them.
+
 Of labels that are the same in all training rows nothing can be learned but that
 (`ConstantLabels`); `LabelCalibration` takes both together.
 """
@@ -21,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import sample_rows
+from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision.cuts import Floats
 
 type Bools = NDArray[np.bool_]
@@ -99,11 +102,10 @@ def calibrate(
         A label has numbers of its own if its mean log-loss, out of fold, is lower with them than
         with the common ones by more than the standard error of that difference.
     """
-    rows = sample_rows(Y.shape, entries=entries)
-    z, y, w = margins[rows], Y[rows], weight[rows]
+    z, y, w, of_rows = sample_of_all(Y.shape, margins, Y, weight, folds, entries=entries)
     counts = ~np.isnan(y) & (w > 0)[:, np.newaxis]
-    numbers, n_labels = np.unique(folds), Y.shape[1]
-    parts = [(folds[rows] != fold, folds[rows] == fold) for fold in numbers]
+    numbers, n_labels = range(count_folds(folds)), Y.shape[1]
+    parts = [(of_rows != fold, of_rows == fold) for fold in numbers]
     common = fit_platt(z, y, w, counts)
     commons = [fit_platt(z, y, w, counts & use[:, np.newaxis], common) for use, _ in parts]
     scaling = PlattScaling.of_all(common, n_labels)
@@ -225,7 +227,8 @@ class ConstantLabels(NamedTuple):
     def of(cls, data: FitData) -> Self:
         """Find them; rows of weight 0 do not count."""
         known = data.known & (data.weight[:, np.newaxis] > 0)
-        n_known, n_present = known.sum(axis=0), (data.truth & known).sum(axis=0)
+        n_known = sum_of_all(known.sum(axis=0))
+        n_present = sum_of_all((data.truth & known).sum(axis=0))
         is_constant = (n_present == 0) | (n_present == n_known)
         value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
         return cls(value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan))

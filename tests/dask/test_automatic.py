@@ -1,0 +1,321 @@
+"""``DaskMultiLabelClassifier``: the model of a local search among boosters, or a clean failure.
+
+As in ``test_local_model.py``, there are few values per feature. With 300 rows or more a booster
+draws rows. The workers are threads of this process, but for a test in which one of them dies.
+"""
+
+import importlib
+import os
+import pickle
+import signal
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold
+
+import xdcc
+from xdcc.automatic.search import Search
+from xdcc.base.plugin import PluginMissingError
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision import LabelCosts
+from xdcc.serving import load_model, save_model
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+from xgboost import collective  # noqa: E402
+from xgboost.collective import Config  # noqa: E402
+
+from xdcc.dask import DaskMultiLabelClassifier, WorkerLostError  # noqa: E402
+
+N_SAMPLES, N_FEATURES, N_LABELS = 320, 4, 3
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 9, size=(N_SAMPLES, N_FEATURES)).astype(np.float32)
+Y = (X[:, :N_LABELS] + X[:, 1:] + RNG.normal(scale=4, size=(N_SAMPLES, N_LABELS)) > 9).astype(float)
+UNKNOWN = np.where(RNG.random(Y.shape) < 0.2, np.nan, Y)
+X[RNG.random(X.shape) < 0.1] = np.nan
+WEIGHT = RNG.uniform(0.2, 3, N_SAMPLES)
+CHUNKS = (60, 130, 80, 50)
+
+
+def cluster(n_workers: int, processes: bool = False) -> Any:
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=processes,
+        protocol="tcp",
+        dashboard_address=":0",
+    )
+
+
+@pytest.fixture(scope="module", params=[2, 3], ids=lambda n: f"{n} workers")
+def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with cluster(request.param) as of_test, distributed.Client(of_test, set_as_default=False) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Any]:
+    with cluster(2) as of_test, distributed.Client(of_test, set_as_default=False) as it:
+        yield it
+
+
+def rows(array: Any, chunks: Any = CHUNKS) -> Any:
+    """Cut an array or CSR matrix into chunks of rows."""
+    ends = np.cumsum(chunks)
+    meta = sparse.csr_matrix((0, 0)) if sparse.issparse(array) else None
+    parts = [array[end - n : end] for n, end in zip(chunks, ends, strict=True)]
+    return da.concatenate(
+        [
+            da.from_delayed(dask.delayed(part), shape=part.shape, dtype=part.dtype, meta=meta)
+            for part in parts
+        ]
+    )
+
+
+def csr(array: np.ndarray) -> sparse.csr_matrix:
+    """Make a matrix that does not store missing values."""
+    row, column = np.nonzero(~np.isnan(array))
+    return sparse.csr_matrix((array[row, column], (row, column)), shape=array.shape)
+
+
+def on(client: Any, measure: Any = "example_f1", **params: Any) -> DaskMultiLabelClassifier:
+    estimator = DaskMultiLabelClassifier(measure, **{"cv": 2, **params})
+    estimator.client = client
+    return estimator
+
+
+def among_boosters(
+    X: Any, Y: Any, weight: Any = None, measure: Any = "example_f1", **params: Any
+) -> xdcc.MultiLabelClassifier:
+    """Fit the local estimator without forests and linear models."""
+    with pytest.MonkeyPatch.context() as patch:
+        search = partial(Search, only_boosters=True)
+        patch.setattr("xdcc.automatic.classifier.Search", search)
+        return xdcc.MultiLabelClassifier(measure, **{"cv": 2, **params}).fit(X, Y, weight)
+
+
+def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) -> None:
+    for column in ("candidate", "rounds", "share", "seeds"):
+        assert found.summary_[column] == expected.summary_[column]
+    np.testing.assert_allclose(
+        found.summary_["best_log_loss"], expected.summary_["best_log_loss"], rtol=1e-4
+    )
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(found.folds_, expected.folds_)
+    np.testing.assert_allclose(found.oof_proba_, expected.oof_proba_, rtol=0, atol=1e-4)
+    assert found.rule_.name == expected.rule_.name
+    assert found.best_score_ == pytest.approx(expected.best_score_, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("form", "labels", "weight", "params"),
+    [
+        (np.asarray, Y, None, {}),
+        (csr, UNKNOWN, WEIGHT, {"measure": "micro_f1", "random_state": 3}),
+        (np.asarray, Y, None, {"measure": "subset_accuracy"}),
+        (np.asarray, Y, None, {"measure": "neg_log_loss"}),
+        (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2])}),
+    ],
+    ids=["dense", "sparse", "labelsets", "probabilities", "one label"],
+)
+def test_is_the_local_model(
+    client: Any, form: Any, labels: np.ndarray, weight: Any, params: dict[str, Any]
+) -> None:
+    found = on(client, **params).fit(
+        rows(form(X)),
+        rows(labels),
+        None if weight is None else rows(weight),
+        coll_cfg=Config(timeout=120),  # a hang is an error
+    )
+    assert_same_model(found, among_boosters(form(X), labels, weight, **params), form(X))
+
+
+def test_refit(two: Any) -> None:
+    """On fewer than 300 rows, of which no booster draws some."""
+    part, labels = X[:240], Y[:240]
+    there = [rows(array, (100, 140)) for array in (part, labels)]
+    found = on(two, refit=True).fit(*there)
+    assert_same_model(found, among_boosters(part, labels, refit=True), part)
+    assert len(found.estimators_) == len(found.members_)
+
+
+def test_what_only_one_worker_knows(two: Any) -> None:
+    """Constant labels, an unknown one, one that one worker does not know, rows without weight."""
+    labels = np.column_stack((Y, np.ones(N_SAMPLES), np.full(N_SAMPLES, np.nan)))
+    weight = WEIGHT.copy()
+    labels[:190, 0] = np.nan
+    weight[:190] = 0
+    warning = "label 'label_4'. It is taken as absent."
+    with pytest.warns(UserWarning, match=warning):
+        found = on(two).fit(rows(X), rows(labels), rows(weight))
+    with pytest.warns(UserWarning, match=warning):
+        expected = among_boosters(X, labels, weight)
+    assert_same_model(found, expected, X)
+    assert found.calibration_.constant.value[3:].tolist() == [1, 0]
+
+
+def test_a_sample_for_calibration_and_rules(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xdcc.base.label_rows._LEAST_SAMPLE", 50)
+    monkeypatch.setattr("xdcc.automatic.search._SAMPLE_ENTRIES", 360)
+    found, expected = on(two).fit(rows(X), rows(Y)), among_boosters(X, Y)
+    assert found.oof_proba_.shape == (120, N_LABELS)
+    assert found.folds_.shape == (120,)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-4)
+
+
+def test_frames_with_categories(two: Any) -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["b"] = pd.Categorical(RNG.choice(["red", "blue", "green"], N_SAMPLES))
+    labels = pd.DataFrame(Y, columns=list("rst"))
+    there = [dd.from_pandas(part, npartitions=3) for part in (frame, labels)]
+    found = on(two).fit(*there)
+    assert_same_model(found, among_boosters(frame, labels), frame)
+    assert found.label_names_.tolist() == list("rst")
+    assert found.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_array_equal(found.predict(there[0]).compute(), found.predict(frame))
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.predict(dd.from_pandas(frame.rename(columns={"a": "z"}), npartitions=2)).compute()
+
+
+def test_predictions_and_the_local_copy(two: Any, tmp_path: Path) -> None:
+    fitted = on(two, "subset_accuracy", n_jobs=1).fit(rows(X), rows(Y))
+    proba = fitted.predict_proba(rows(X))
+    assert isinstance(proba, da.Array)
+    assert proba.chunks == (CHUNKS, (N_LABELS,))
+    np.testing.assert_array_equal(proba.compute(), fitted.predict_proba(X))
+    np.testing.assert_array_equal(fitted.predict(rows(X)).compute(), fitted.predict(X))
+    local = fitted.to_local()
+    assert type(local) is xdcc.MultiLabelClassifier
+    assert b"dask" not in pickle.dumps(local)
+    assert local.get_params() == fitted.get_params()
+    save_model(local, tmp_path / "model")
+    for model in (local, load_model(tmp_path / "model")):
+        np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
+        np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
+    with pytest.raises(ValueError, match="X has 2 features, but 4 are expected"):
+        fitted.predict(rows(X[:, :2]))
+    copy = pickle.loads(pickle.dumps(fitted))
+    with pytest.raises(ValueError, match="There is no Dask client: create one"):
+        clone(copy).fit(rows(X), rows(Y))
+    for method in ("predict", "predict_proba"):
+        with pytest.raises(NotFittedError):
+            getattr(DaskMultiLabelClassifier(), method)(rows(X))
+    with pytest.raises(NotFittedError):
+        DaskMultiLabelClassifier().to_local()
+
+
+def test_threads(two: Any) -> None:
+    found = on(two, n_jobs=2).fit(rows(X), rows(Y))
+    assert {model.n_jobs for model in found.estimators_} == {2}
+
+
+def test_time_budget(two: Any) -> None:
+    """Other seeds and other boosters follow the usual ones; all workers end together."""
+    began = time.perf_counter()
+    found = on(two, time_budget=4).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
+    assert time.perf_counter() - began < 30
+    assert {type(model) for model in found.estimators_} == {MultiLabelXGBClassifier}
+    assert found.predict(X).shape == Y.shape
+    with pytest.warns(UserWarning, match="time_budget is too short for any model"):
+        found = on(two, time_budget=1e-3).fit(rows(X), rows(Y))
+    assert found.summary_["rounds"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        ({"X": X}, TypeError, "X is a ndarray, but must be a Dask array or DataFrame"),
+        ({"Y": Y}, TypeError, "Y is a ndarray"),
+        ({"weight": WEIGHT}, TypeError, "sample_weight is a ndarray"),
+        ({"X": da.from_array(X, chunks=(50, 2))}, ValueError, "X is cut into 2 chunks of columns"),
+        ({"Y": da.from_array(Y, chunks=(160, 3))}, ValueError, "X has 4 chunks of rows, Y has 2"),
+        ({"Y": rows(Y, CHUNKS[::-1])}, ValueError, "Chunk 0 has 60 rows of X and 50 of Y"),
+        (
+            {"Y": rows(Y + 1)},
+            ValueError,
+            r"Chunk 0 of the rows: .*Y holds 2\.0",
+        ),
+        ({"weight": rows(0 * WEIGHT)}, ValueError, "sample_weight is zero in every row"),
+        ({"Y": rows(np.nan * Y)}, ValueError, "Y has no known label"),
+        ({"params": {"cv": 321}}, ValueError, "321 folds need as many rows, but n_samples=320"),
+        ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
+        ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
+        ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
+        ({"params": {"measure": "precision_at_4"}}, ValueError, "'precision_at_4' has no value"),
+    ],
+    ids=lambda case: "" if isinstance(case, dict) else None,
+)
+def test_bad_input(two: Any, bad: dict[str, Any], error: type[Exception], message: str) -> None:
+    data = {"X": rows(X), "Y": rows(Y), "weight": None, "params": {}, **bad}
+    estimator = on(two, **data["params"])
+    with pytest.raises(error, match=message):
+        estimator.fit(data["X"], data["Y"], data["weight"])
+    assert not hasattr(estimator, "rule_")
+
+
+def test_unknown_chunk_sizes(two: Any) -> None:
+    """Their lengths are compared by the workers."""
+    features, labels = (
+        dd.from_pandas(pd.DataFrame(part), npartitions=4).to_dask_array() for part in (X, Y)
+    )
+    assert_same_model(on(two).fit(features, labels), among_boosters(X, Y), X)
+    fewer = dd.from_pandas(pd.DataFrame(Y[:280]), npartitions=4).to_dask_array()
+    with pytest.raises(ValueError, match=r"Chunk 0 .*inconsistent numbers of samples: \[80, 70\]"):
+        on(two).fit(features, fewer)
+
+
+def test_without_the_plugin(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xdcc.base.plugin.plugin_version", lambda: None)
+    with pytest.raises(PluginMissingError, match="DaskMultiLabelClassifier needs the XGBoost"):
+        on(two).fit(rows(X), rows(Y))
+
+
+def test_worker_that_is_killed_while_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    automatic = importlib.import_module("xdcc.dask.automatic")
+    work = automatic._search
+
+    def die(parts: Any, **arguments: Any) -> Any:
+        if collective.get_rank() == 1:
+            search = importlib.import_module("xdcc.automatic.search")
+            has = search.TimeBudget.has
+
+            def has_until_the_tenth_call(budget: Any, seconds: float) -> bool:
+                budget.n_calls = getattr(budget, "n_calls", 0) + 1
+                if budget.n_calls == 10:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return bool(has(budget, seconds))
+
+            search.TimeBudget.has = has_until_the_tenth_call
+        return work(parts, **arguments)
+
+    with (
+        cluster(2, processes=True) as of_test,
+        distributed.Client(of_test, set_as_default=False) as client,
+    ):
+        fitted = on(client).fit(rows(X), rows(Y))
+        before = fitted.predict_proba(X)
+        monkeypatch.setattr("xdcc.dask.automatic._search", die)
+        began = time.monotonic()
+        with pytest.raises(WorkerLostError, match=r"Of the 2 workers .* disappeared: tcp://127\.0"):
+            fitted.set_params(measure="micro_f1").fit(rows(X[::-1]), rows(Y[::-1]))
+        assert time.monotonic() - began < 60
+        np.testing.assert_array_equal(fitted.predict_proba(X), before)
+
+        monkeypatch.undo()
+        client.wait_for_workers(2, timeout=60)
+        again = on(client).fit(rows(X), rows(Y))
+        np.testing.assert_allclose(again.predict_proba(X), before, rtol=0, atol=1e-4)

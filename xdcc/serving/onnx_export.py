@@ -1,0 +1,220 @@
+"""``to_onnx``: a model as operators of ONNX, from X to labels.
+
+Boosters are joined as in :mod:`xdcc.serving.one_forest`, each forest and linear model is a part of
+its own. The sum over a model's trees is in single precision, as in XGBoost; everything after it is
+in double precision, as in the model.
+"""
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.base.margins import LIMITS
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision import ThresholdClassifier
+from xdcc.decision.cuts import Floats
+from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.forest.forest import ExtraTrees
+from xdcc.linear import LogisticLabels
+from xdcc.serving.margin_sum import MarginSum, margin_sum
+from xdcc.serving.one_forest import scaled_trees
+from xdcc.serving.onnx_graph import Graph
+from xdcc.serving.onnx_rules import add_rule, add_thresholds
+from xdcc.serving.onnx_trees import add_trees, booster_nodes, forest_nodes
+
+_MEMBERS = (MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels)
+
+
+def to_onnx(model: Any) -> Any:
+    """Convert a model to ONNX.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier or LogisticLabels; a
+        TunedDecisionClassifierCV or ThresholdClassifier around one of these; or a
+        MultiLabelClassifier. It is not changed.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Of opset 18 and version 3 of ai.onnx.ml. Its input "X" is float32, `(n_samples,
+        n_features)`. Its outputs have a column for each label: "labels", int64, zeros and ones;
+        "probabilities", float32; and "margins", float32, log-odds after calibration. If Y had one
+        dimension, 1 is the second of `classes_`. Names of labels and features are in
+        `metadata_props`, as JSON.
+
+    Raises
+    ------
+    TypeError
+        If the graph cannot hold the model; the message names what: a chain, a category, the rule
+        "joint_labelset", the second level of a mixture, another estimator.
+    NotFittedError
+        Before `fit`.
+    ImportError
+        If ONNX is not installed.
+
+    Notes
+    -----
+    NaN in X is a missing value. If the model was trained on a sparse X, X is dense here with a 0
+    for what a sparse X does not store; a zero that was stored is not told apart.
+
+    Margins differ from those of the model by single precision, usually less than 1e-5. A label
+    differs only where its probability, or the best labelset, is as close to a tie.
+
+    Examples
+    --------
+    >>> import onnxruntime
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(200, n_labels=3, random_state=0)
+    >>> booster = xdcc.MultiLabelXGBClassifier(n_estimators=20)
+    >>> model = xdcc.decision.TunedDecisionClassifierCV(booster).fit(data.X, data.Y)
+    >>> service = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    >>> labels, proba, margins = service.run(None, {"X": data.X.astype(np.float32)})
+    >>> (labels == model.predict(data.X)).all()
+    np.True_
+    """
+    graph = Graph()
+    inner = model
+    if type(model) is ThresholdClassifier:
+        check_is_fitted(model, "thresholds_")
+        inner = model.estimator_
+    total = margin_sum(inner, _why_not)
+    n_labels = inner.n_labels_
+    X = graph.input("X", np.float32, inner.n_features_in_)
+    margins = _add_margins(graph, X, total)
+    proba = _add_proba(graph, X, inner, margins)
+    if inner is not model:
+        labels = add_thresholds(graph, proba, model.thresholds_)
+    elif isinstance(model, DecidingEnsemble):
+        labels = add_rule(graph, model.rule_, margins, n_labels)
+        labels = _with_constants(graph, labels, model.calibration_.constant.value, np.int64)
+    else:
+        labels = add_thresholds(graph, proba, 0.5)
+    graph.output("labels", labels, np.int64, n_labels)
+    graph.output("probabilities", proba, np.float32, n_labels)
+    graph.output("margins", margins, np.float32, n_labels)
+    names = {"label_names": inner.label_names_}
+    if hasattr(inner, "feature_names_in_"):
+        names["feature_names"] = inner.feature_names_in_
+    properties = {key: json.dumps([str(name) for name in found]) for key, found in names.items()}
+    return graph.model(type(model).__name__, version("xdcc"), properties)
+
+
+def _why_not(member: Any) -> str | None:
+    """Say why ONNX cannot hold a member of a model; None if it can."""
+    if type(member) not in _MEMBERS:
+        can = "boosters, extra trees, linear models, their mixtures and decision rules"
+        return f"{type(member).__name__} has no form as a graph of ONNX; to_onnx takes {can}"
+    categories = getattr(member, "categories_", {})
+    if categories:
+        column = next(iter(categories))
+        names = getattr(member, "feature_names_in_", None)
+        named = f"Column {column}" if names is None else f"The column {str(names[column])!r}"
+        return f"{named} of X is categorical: trees of ONNX test numbers only"
+    return None
+
+
+def _add_proba(graph: Graph, X: str, model: Any, margins: str) -> str:
+    """Add probabilities, float64: those of extra trees are not the logistic function of margins."""
+    if type(model) is SketchedExtraTreesClassifier:
+        return _add_frequencies(graph, X, model.forest_)
+    proba = graph.add("Sigmoid", margins)
+    if isinstance(model, DecidingEnsemble):
+        return _with_constants(graph, proba, model.calibration_.constant.proba, np.float64)
+    return proba
+
+
+def _with_constants(graph: Graph, values: str, constant: Floats, dtype: type) -> str:
+    """Replace the columns of labels that are constant, which are not NaN in `constant`."""
+    varied = np.isnan(constant)
+    if varied.all():
+        return values
+    replacement = graph.constant(np.where(varied, 0, constant).astype(dtype))
+    return graph.add("Where", graph.constant(varied), graph.cast(values, dtype), replacement)
+
+
+def _add_margins(graph: Graph, X: str, total: MarginSum) -> str:
+    """Add the margins of a model, float64 of shape (n_samples, n_labels)."""
+    n_rows = graph.add("Slice", graph.add("Shape", X), *(graph.constant([i]) for i in (0, 1)))
+    n_labels = graph.constant([len(total.intercept)])
+    shape = graph.add("Concat", n_rows, n_labels, axis=0)
+    intercept = total.intercept.copy()
+    terms = []
+    boosters = [part for part in total.parts if type(part.model) is MultiLabelXGBClassifier]
+    if boosters:
+        trees, start = scaled_trees(boosters)
+        intercept += start
+        if trees:
+            seen = X
+            if getattr(boosters[0].model, "sparse_X_", False):
+                zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
+                seen = graph.add("Where", graph.add("Equal", X, zero), missing, X)
+            summed = add_trees(graph, seen, *booster_nodes(trees), "BRANCH_LT")
+            terms.append(graph.cast(summed, np.float64))
+    for model, scale in total.parts:
+        if type(model) is MultiLabelXGBClassifier or not scale.any():
+            continue
+        add = _add_forest if type(model) is SketchedExtraTreesClassifier else _add_linear
+        factor = graph.constant(scale, np.float64)
+        terms.append(graph.add("Mul", add(graph, X, model), factor))
+    terms.append(graph.add("Expand", graph.constant(intercept, np.float64), shape))
+    return graph.add("Sum", *terms)
+
+
+def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> str:
+    """Add smoothed log-odds, see `SketchedExtraTreesClassifier._margins`."""
+    forest = model.forest_
+    n_trees = len(forest.start) - 1
+    share = graph.constant(n_trees / (n_trees + 1), np.float64)
+    of_mean = graph.constant(forest.labels.mean / (n_trees + 1), np.float64)
+    frequencies = _add_frequencies(graph, X, forest)
+    proba = graph.add("Add", graph.add("Mul", frequencies, share), of_mean)
+    limits = (graph.constant(limit, np.float64) for limit in LIMITS)
+    proba = graph.add("Clip", proba, *limits)
+    absent = graph.add("Sub", graph.constant(1, np.float64), proba)
+    return graph.add("Log", graph.add("Div", proba, absent))
+
+
+def _add_frequencies(graph: Graph, X: str, forest: ExtraTrees) -> str:
+    """Add mean frequencies of the labels in the leaves, float64, see `mean_proba`."""
+    nodes, leaves = forest_nodes(forest)
+    n_trees = len(forest.start) - 1
+    one = graph.constant(1, np.float64)
+    if leaves.known is None:
+        summed = graph.cast(add_trees(graph, X, nodes, leaves.positive, "BRANCH_LEQ"), np.float64)
+        mean = graph.add("Div", summed, graph.constant(n_trees, np.float64))
+        return graph.add("Min", mean, one)
+    both = sparse.csr_array(sparse.hstack((leaves.positive, leaves.known)))
+    summed = graph.cast(add_trees(graph, X, nodes, both, "BRANCH_LEQ"), np.float64)
+    positive, known = graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2)
+    is_known = graph.add("Greater", known, graph.constant(0, np.float64))
+    weight = graph.add("Where", is_known, known, one)
+    mean = graph.add("Min", graph.add("Div", positive, weight), one)
+    return graph.add("Where", is_known, mean, graph.constant(forest.labels.mean, np.float64))
+
+
+def _add_linear(graph: Graph, X: str, model: LogisticLabels) -> str:
+    """Add log-odds of a linear model, float64, see `LogisticLabels` and its `Columns`."""
+    columns = model._columns
+    missing = graph.add("IsNaN", X)
+    fill = graph.constant(columns.fill, np.float64)
+    complete = graph.add("Where", missing, fill, graph.cast(X, np.float64))
+    if columns.has_indicator.any():
+        marked = graph.constant(np.flatnonzero(columns.has_indicator), np.int64)
+        marks = graph.add("Gather", graph.cast(missing, np.float64), marked, axis=1)
+        complete = graph.add("Concat", complete, marks, axis=1)
+    margins = graph.add("MatMul", complete, graph.constant(model.coef_.T, np.float64))
+    if columns.text_like:
+        squares = graph.add("Mul", complete, complete)
+        weight = graph.constant(columns.scale[:, np.newaxis] ** 2, np.float64)
+        length = graph.add("Sqrt", graph.add("MatMul", squares, weight))
+        zero, one = graph.constant(0, np.float64), graph.constant(1, np.float64)
+        length = graph.add("Where", graph.add("Greater", length, zero), length, one)
+        margins = graph.add("Div", margins, length)
+    return graph.add("Add", margins, graph.constant(model.intercept_, np.float64))
