@@ -178,7 +178,7 @@ def test_a_mixture():
 
 def test_a_second_level():
     data = make_multilabel(400, n_labels=4, missing=0.1, random_state=3)
-    X, Y = data.X[:150], data.Y[:150]
+    X, Y = data.X[:150].astype(np.float32), data.Y[:150]
     mixed = copy.copy(short_of_time(X, Y))
     mixed.members_ = []
     for name, share in zip(MEMBERS, (0.5, 0.2, 0.3), strict=True):
