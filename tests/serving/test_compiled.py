@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.mixture import Member
+from xdcc.automatic.mixture import Member, second_level
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.data import make_multilabel
@@ -174,6 +174,27 @@ def test_a_mixture():
         calibration.slope * 0.7, calibration.intercept + 0.3, calibration.constant
     )
     assert_same(scaled, data.X[150:], exact=True)
+
+
+def test_a_second_level():
+    data = make_multilabel(400, n_labels=4, missing=0.1, random_state=3)
+    X, Y = data.X[:150].astype(np.float32), data.Y[:150]
+    mixed = copy.copy(short_of_time(X, Y))
+    mixed.members_ = []
+    for name, share in zip(MEMBERS, (0.5, 0.2, 0.3), strict=True):
+        each = tuned(name).fit(X, Y)
+        mixed.members_.append(Member(name, share, each.estimators_, each.calibration_))
+    features = second_level([member.margins(X, 4) for member in mixed.members_])
+    on_margins = tuned("booster").fit(features, Y)
+    stacked = Member("second level", 0.4, on_margins.estimators_, on_margins.calibration_)
+    before = mixed.predict_proba(data.X[150:])
+    mixed.stacked_ = [stacked]
+    assert np.abs(mixed.predict_proba(data.X[150:]) - before).max() > 0.01
+    assert_same(mixed, data.X[150:], exact=False)
+    again = pickle.loads(pickle.dumps(CompiledModel(mixed)))
+    np.testing.assert_allclose(
+        again.predict_proba(data.X[150:151]), mixed.predict_proba(data.X[150:151]), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("stored", [0.05, 0.4])

@@ -1,6 +1,7 @@
 """``CompiledModel``: a fitted model that only predicts, from flat arrays in a kernel of its own."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.mixture import Member, second_level, weighted_sum
+from xdcc.base.categories import Categories
 from xdcc.base.checks import learned_by
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
@@ -24,6 +27,53 @@ _THRESHOLDS = (LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel)
 
 _FEW_ROWS = 64
 """So many rows are predicted by one thread."""
+
+
+class _StackedKernel(NamedTuple):
+    """Kernels of the members of a mixture, and one of the second level on their margins."""
+
+    members: list[Kernel]
+    shares: list[float]
+    second: Kernel
+    second_share: float
+
+    def margins(self, X: Any, n_threads: int) -> NDArray[np.float64] | None:
+        """Predict as `Kernel.margins` does."""
+        found = []
+        for kernel in self.members:
+            margins = kernel.margins(X, n_threads)
+            if margins is None:
+                return None
+            found.append(margins)
+        own = self.second.margins(second_level(found), n_threads)
+        assert own is not None
+        mixed = weighted_sum(self.shares, found)
+        return weighted_sum([1 - self.second_share, self.second_share], [mixed, own])
+
+
+def _kernel_of_mixture(
+    model: MultiLabelClassifier, categories: Categories
+) -> Kernel | _StackedKernel:
+    n_features, n_labels = model.n_features_in_, model.n_labels_
+
+    def kernel(
+        n_columns: int, members: Sequence[Member], shares: Sequence[float], own: Categories
+    ) -> Kernel:
+        builder = LayoutBuilder(n_columns, n_labels, own)
+        for member, share in zip(members, shares, strict=True):
+            builder.add_member(member.estimators, share, *affine(member.calibration))
+        return Kernel(builder.build(model.calibration_))
+
+    members, shares = model.members_, [member.share for member in model.members_]
+    levels = getattr(model, "stacked_", [])
+    if not levels:
+        return kernel(n_features, members, shares, categories)
+    return _StackedKernel(
+        [kernel(n_features, [member], [1.0], categories) for member in members],
+        shares,
+        kernel(len(members) * n_labels, levels, [1.0], {}),
+        levels[0].share,
+    )
 
 
 @documented
@@ -95,17 +145,14 @@ class CompiledModel:
             np.asarray(self._rule._thresholds()) if isinstance(self._rule, _THRESHOLDS) else None
         )
         self._constant = None if is_booster else model.calibration_.constant
-        builder = LayoutBuilder(
-            model.n_features_in_, model.n_labels_, getattr(first, "categories_", {})
-        )
-        one, zero = np.ones(model.n_labels_), np.zeros(model.n_labels_)
+        categories = getattr(first, "categories_", {})
         if type(model) is MultiLabelClassifier:
-            for member in model.members_:
-                calibration = affine(member.calibration)
-                builder.add_member(member.estimators, member.share, *calibration)
+            self._kernel = _kernel_of_mixture(model, categories)
         else:
+            builder = LayoutBuilder(model.n_features_in_, model.n_labels_, categories)
+            one, zero = np.ones(model.n_labels_), np.zeros(model.n_labels_)
             builder.add_member([model] if is_booster else model.estimators_, 1.0, one, zero)
-        self._kernel = Kernel(builder.build(None if is_booster else model.calibration_))
+            self._kernel = Kernel(builder.build(None if is_booster else model.calibration_))
         # Without what it has learned but the form of the data, which it checks.
         self._checker = clone(first)
         vars(self._checker).update(learned_by(first))
