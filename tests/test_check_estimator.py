@@ -130,10 +130,8 @@ def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     failures = EXPECTED_FAILURES
     if _chooses_thresholds(estimator):
         failures = failures | CHOSEN_THRESHOLDS
-    if isinstance(estimator, TunedDecisionClassifierCV):
+    if isinstance(estimator, TunedDecisionClassifierCV | MultiLabelClassifier):
         failures = failures | CHOSEN_RULE
-    if isinstance(estimator, MultiLabelClassifier):
-        failures = failures | CHOSEN_THRESHOLDS
     if _limits_number(estimator):
         failures = failures | LIMITED_NUMBER
     if _predicts_labelsets(estimator):

@@ -26,6 +26,7 @@ from experiments.engine.measures import MEASURES
 from experiments.engine.plan import draws, measured
 from experiments.engine.registry import Split, dataset, datasets, method, methods
 from experiments.engine.task import Task, execute
+from experiments.methods.decided_by_rules import KINDS
 from experiments.methods.label_networks import (
     GrowingMixture,
     LogisticChains,
@@ -204,7 +205,9 @@ def test_readings_and_promises_are_the_classifier_s():
     model = method.build(train, 0, n_estimators=20, calibrate=True).fit(train.X, train.Y)
     read = {name: reading(model, split) for name, reading in method.readings.items()}
     for measure in ("subset_accuracy", "example_f1"):
-        tuned = TunedDecisionClassifierCV(model.estimator, measure=measure, random_state=0)
+        tuned = TunedDecisionClassifierCV(
+            model.estimator, measure=measure, rules=KINDS, random_state=0
+        )
         tuned.fit(train.X, train.Y)
         labels = tuned.predict(test.X)
         np.testing.assert_array_equal(read[f"all, {measure}"], labels)
