@@ -99,7 +99,7 @@ def get_scorer(
     Parameters
     ----------
     name : str
-        One of :func:`scorer_names`, or "precision_at_" or "ndcg_at_" and a number.
+        One of :func:`scorer_names`, or "precision_at_3" or "ndcg_at_5", with any number.
     threshold : float or array-like of shape (n_labels,), optional
         For label metrics: instead of the output of `predict`, use the labels whose probability (or
         decision function, for estimators without probabilities) is at least as high.
