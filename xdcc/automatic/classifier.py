@@ -121,6 +121,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     -----
     A label that is the same in all n rows is always predicted so; its other value has the
     probability 1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
+    A candidate is left out if memory does not suffice for it.
 
     Examples
     --------

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import row_blocks
 from xdcc.base.workers import grand_total
+from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import mean_margins
@@ -116,6 +116,12 @@ class RowLosses:
     data : FitData
         Labels and weights.
 
+    Attributes
+    ----------
+    of : callable
+        From margins of shape (n_samples, n_labels) to the weighted loss of each row,
+        `(n_samples,)`.
+
     Examples
     --------
     >>> losses = RowLosses(FitData(None, np.array([[1, np.nan]], np.float32), None))
@@ -124,23 +130,9 @@ class RowLosses:
     """
 
     def __init__(self, data: FitData) -> None:
-        self._Y = data.Y
-        self._weight = data.weight
-        self._n_known = grand_total(float(self._weight @ data.known.sum(axis=1)))
-
-    def of(self, margins: NDArray[np.floating]) -> Floats:
-        """Compute the weighted loss of each row, `(n_samples,)`, by margins of all labels."""
-        found = np.empty(len(margins))
-        for rows in row_blocks(margins.shape):
-            Y = self._Y[rows]
-            z = np.where(Y == 1, -margins[rows], margins[rows]).astype(np.float32, copy=False)
-            # log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)): NumPy has vectorised exp and log.
-            loss = np.abs(z)
-            np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
-            loss += np.maximum(z, 0, out=z)
-            loss[np.isnan(Y)] = 0
-            found[rows] = loss.sum(axis=1, dtype=np.float64)
-        return found * self._weight
+        weight = data.sample_weight
+        self.of = LogLoss(data.Y, None if weight is None else weight.astype(np.float32)).of_rows
+        self._n_known = grand_total(float(data.weight @ data.known.sum(axis=1)))
 
     def mean(self, of_rows: Floats) -> float:
         """Average the losses of rows over all known labels."""

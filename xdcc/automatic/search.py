@@ -2,7 +2,8 @@
 
 Each candidate gives margins out of fold. They are calibrated, and the candidate enters the mixture
 if that lowers the log-loss by more than chance (:mod:`xdcc.automatic.mixture`). The log-loss
-decides, whatever the measure: it is less noisy. Then all decision rules are tried on the mixture's
+decides, whatever the measure: it is less noisy. A second level learns from the members' margins.
+Then all decision rules are tried on the mixture's
 margins. For subset accuracy an order-free chain (:mod:`xdcc.automatic.joint_labelset`) learns from
 these margins how labels depend; it has a log-loss, too, that of whole labelsets. The score of the
 chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
@@ -37,6 +38,7 @@ from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
+from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.workers import agreed, sample_of_all, sum_of_all
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
@@ -51,11 +53,8 @@ from xdcc.linear.classifier import mean_model
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
 
-_SAMPLE_ENTRIES = 2**21
-"""Entries of the rows that calibration and rules are learned from, without a time budget."""
-
 _FULL_SAMPLE = 80.0
-"""Seconds of a time budget from which on there are as many."""
+"""Seconds of a time budget from which on calibration and rules have a sample of full size."""
 
 _RULES_PER_CALIBRATION = 6.0
 """How much longer the choice of a rule takes than the calibration of a candidate."""
@@ -142,7 +141,7 @@ class TimeBudget:
     def __init__(self, started: float, seconds: float | None) -> None:
         self.is_limited = seconds is not None
         share = 1.0 if seconds is None else min(1.0, seconds / _FULL_SAMPLE)
-        self.entries = int(share * _SAMPLE_ENTRIES)
+        self.entries = int(share * SAMPLE_ENTRIES)
         self._started = started
         self.seconds = np.inf if seconds is None else seconds
         self._reserved = 0.0

@@ -20,6 +20,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+SAMPLE_ENTRIES = 2**21
+"""Entries of the rows that a few numbers are learned from: calibration, decision rules."""
+
 _LEAST_SAMPLE = 500
 _BLOCK_ENTRIES = 2**18
 """Entries of a block: as float64 2 MiB, which a processor's cache can hold."""
@@ -29,7 +32,7 @@ _NAMES_SHOWN = 5
 
 
 def sample_rows(
-    shape: tuple[int, int], rows: NDArray[np.bool_] | None = None, entries: int = 2**21
+    shape: tuple[int, int], rows: NDArray[np.bool_] | None = None, entries: int = SAMPLE_ENTRIES
 ) -> NDArray[np.intp]:
     """Take rows of a matrix, all of them or as many as a few numbers can be learned from.
 

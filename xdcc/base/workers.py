@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xgboost import collective
 
-from xdcc.base.label_rows import sample_rows
+from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
 
 
 def sum_of_all[T: np.generic](values: NDArray[T]) -> NDArray[T]:
@@ -76,7 +76,7 @@ def rows_of_all(n_rows: int) -> tuple[int, int]:
 
 
 def sample_of_all(
-    shape: tuple[int, int], *columns: NDArray[Any], entries: int = 2**21
+    shape: tuple[int, int], *columns: NDArray[Any], entries: int = SAMPLE_ENTRIES
 ) -> list[NDArray[Any]]:
     """Bring a sample of the rows of all workers to each of them, as :func:`sample_rows` takes it.
 

@@ -53,13 +53,20 @@ class LogLoss:
 
     def __call__(self, margins: NDArray[np.floating]) -> float:
         """Add up the loss of margins of shape (n_samples, n_labels)."""
+        return float(self._of_entries(margins).sum(dtype=np.float64))
+
+    def of_rows(self, margins: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Add up the loss of each row, `(n_samples,)`."""
+        return np.asarray(self._of_entries(margins).sum(axis=1, dtype=np.float64))
+
+    def _of_entries(self, margins: NDArray[np.floating]) -> NDArray[np.floating]:
         z = margins * self._sign
         # log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)): NumPy has vectorised exp and log, and
         # 1 + exp(-|z|) is accurate enough for a sum of losses.
         loss = np.abs(z)
         np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
         loss += np.maximum(z, 0, out=z)
-        return float(np.multiply(loss, self._weight, out=loss).sum(dtype=np.float64))
+        return np.multiply(loss, self._weight, out=loss)
 
 
 @dataclass(frozen=True)

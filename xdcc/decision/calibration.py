@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision.cuts import Floats
 
@@ -79,7 +80,7 @@ def calibrate(
     Y: NDArray[np.floating],
     weight: Floats,
     folds: NDArray[np.intp],
-    entries: int = 2**21,
+    entries: int = SAMPLE_ENTRIES,
 ) -> Calibrated[PlattScaling]:
     """Fit Platt scaling to out-of-fold margins.
 
@@ -284,7 +285,7 @@ class LabelCalibration:
 
 
 def calibrate_labels(
-    data: FitData, folds: NDArray[np.intp], entries: int = 2**21
+    data: FitData, folds: NDArray[np.intp], entries: int = SAMPLE_ENTRIES
 ) -> Calibrated[LabelCalibration]:
     """Calibrate the labels that are not constant.
 

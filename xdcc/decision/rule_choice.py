@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import sample_rows
+from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
@@ -41,7 +41,6 @@ _N_BOOTSTRAPS_OF_CALLABLE = 20
 _PER_LABEL = 2e-7
 """Seconds for a row, a known labelset and a label in it, with all configurations of the rules."""
 
-_SAMPLE_ENTRIES = 2**21
 _LONGEST = 20.0
 """Seconds for rules on labelsets, with a sample of so many entries."""
 
@@ -78,7 +77,7 @@ def try_rules(
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
-    entries: int = _SAMPLE_ENTRIES,
+    entries: int = SAMPLE_ENTRIES,
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
@@ -122,7 +121,7 @@ def _affordable(data: FitData, entries: int) -> tuple[NDArray[np.intp], bool]:
     `_LEAST_ROWS`, labelsets are not affordable, and the sample is that for other rules.
     """
     rows = sample_rows(data.Y.shape, data.counts, entries)
-    seconds = _LONGEST * entries / _SAMPLE_ENTRIES
+    seconds = _LONGEST * entries / SAMPLE_ENTRIES
     per_pair = _PER_LABEL * (1 + data.truth[rows].sum(axis=1).mean())
     n_sets = len(np.unique(data.truth[rows], axis=0))
     most = int(max(seconds / (per_pair * n_sets), min(n_sets, (seconds / per_pair) ** 0.5)))
