@@ -169,7 +169,7 @@ def test_what_only_one_worker_knows(two: Any) -> None:
 
 def test_a_sample_for_calibration_and_rules(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xdcc.base.label_rows._LEAST_SAMPLE", 50)
-    monkeypatch.setattr("xdcc.automatic.search._SAMPLE_ENTRIES", 360)
+    monkeypatch.setattr("xdcc.automatic.search.SAMPLE_ENTRIES", 360)
     found, expected = on(two).fit(rows(X), rows(Y)), among_boosters(X, Y)
     assert found.oof_proba_.shape == (120, N_LABELS)
     assert found.folds_.shape == (120,)
