@@ -21,6 +21,7 @@ from xdcc.base.checks import check_fit_labels, learned_by
 from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
+from xdcc.base.frames import as_pandas
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
@@ -61,6 +62,7 @@ class Decider(MultiLabelEstimator):
     def _begin_unchecked(self, X: Any, Y: Any, sample_weight: Any) -> FitData:
         """Begin as `_begin_fit`, but leave X as it is."""
         self._check_params()
+        X = as_pandas(X)
         # Numbers of rows and features, names of features; the classifiers check what X holds.
         validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
         data = check_fit_labels(self, Y, sample_weight)
@@ -81,7 +83,7 @@ class Decider(MultiLabelEstimator):
 
 def checked_for(model: Any, X: Any) -> Any:
     """Check X for a fitted classifier; leave it as it is for one of another package."""
-    return model._check_X(X) if isinstance(model, MultiLabelEstimator) else X
+    return model._check_X(X) if isinstance(model, MultiLabelEstimator) else as_pandas(X)
 
 
 DECIDED_FOR = Classifier(("predict_proba", "decision_function"))
