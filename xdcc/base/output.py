@@ -34,7 +34,7 @@ def in_output_form[T: Callable[..., Any]](method: T) -> T:
     @functools.wraps(method)
     def formed(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         found = method(self, X, *args, **kwargs)
-        output = vars(self).get("_sklearn_output_config", {}).get("predict", "default")
+        output = getattr(self, "_sklearn_output_config", {}).get("predict", "default")
         if output == "default" or not isinstance(found, np.ndarray):
             return found
         classes = self.classes_ if self.classes_.ndim == 1 else self.label_names_

@@ -28,7 +28,13 @@ from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
-from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
+from xdcc.decision.rules import (
+    ConstrainedRule,
+    F1Maximiser,
+    LeastCost,
+    MostProbableLabelset,
+    ThresholdPerLabel,
+)
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
@@ -185,6 +191,11 @@ def _check_decision(model: DecidingEnsemble) -> None:
     n_labels, rule = model.n_labels_, model.rule_
     _check_calibration(model.calibration_, n_labels)
     require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    if isinstance(rule, ConstrainedRule):
+        labels = rule.labels
+        require(labels.shape == rule.thresholds.shape == (len(labels),), "rule_")
+        require(bool(((labels >= 0) & (labels < n_labels)).all()), "rule_")
+        rule = rule.rule
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
