@@ -65,6 +65,14 @@ def two_levels(model, X, Y):
     return model
 
 
+def rows_for_two_levels():
+    """Make rows whose third label is that one of the first two, which are linear, is there."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10)).astype(np.float32)
+    Y = (X @ rng.normal(size=(10, 2)) > 0).astype(int)
+    return X, np.column_stack((Y, Y[:, 0] ^ Y[:, 1]))
+
+
 class Models:
     """Fitted models by name."""
 

@@ -22,11 +22,13 @@ from tests.serving.mixed_models import (
     TWO_LEVELS,
     booster,
     mixed,
+    rows_for_two_levels,
     trees,
     tuned,
     two_levels,
     with_constant,
 )
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.decision import ThresholdClassifier
 from xdcc.decision.labelsets import KnownLabelsets
@@ -90,6 +92,13 @@ def test_two_levels(run, mixed_models, name):
     one_level = copy.copy(model)
     one_level.stacked_ = []
     assert np.abs(model._margins(X) - one_level._margins(X)).max() > 0.1
+
+
+def test_a_fitted_second_level():
+    X, Y = rows_for_two_levels()
+    model = MultiLabelClassifier(cv=2, n_jobs=1).fit(X, Y)
+    assert model.stacked_
+    assert_same(run_onnxruntime, model, X)
 
 
 @pytest.mark.parametrize(
