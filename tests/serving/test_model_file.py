@@ -19,11 +19,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.data import make_multilabel
 from xdcc.serving import ModelFileError, load_model, save_model
 from xdcc.serving.model_file import FORMAT_VERSION
 
@@ -543,13 +541,3 @@ def test_a_failed_write_leaves_the_older_file(saved, classifier, monkeypatch, st
         save_model(classifier, saved)
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
-
-
-def test_a_second_level(tmp_path, monkeypatch):
-    monkeypatch.setattr("xdcc.automatic.mixture.is_gain", lambda *_: True)
-    data = make_multilabel(200, n_labels=4, random_state=0)
-    model = MultiLabelClassifier("hamming_accuracy", cv=2, n_jobs=1).fit(data.X, data.Y)
-    assert model.stacked_
-    save_model(model, tmp_path / "model.xdcc")
-    loaded = load_model(tmp_path / "model.xdcc")
-    np.testing.assert_array_equal(loaded.predict_proba(data.X), model.predict_proba(data.X))

@@ -165,9 +165,15 @@ def _check_tuned(model: TunedDecisionClassifierCV) -> None:
 def _check_automatic(model: MultiLabelClassifier) -> None:
     _check_decision(model)
     require(len(model.members_) > 0, "members_")
-    for member in (*model.members_, *getattr(model, "stacked_", ())):
+    stacked = getattr(model, "stacked_", [])
+    for member in (*model.members_, *stacked):
         require(len(member.estimators) > 0, "estimators")
         _check_calibration(member.calibration, model.n_labels_)
+    n_margins = len(model.members_) * model.n_labels_
+    for estimator in (each for level in stacked for each in level.estimators):
+        require(isinstance(estimator, MultiLabelXGBClassifier), "a classifier of stacked_")
+        require(estimator.n_features_in_ == n_margins, "n_features_in_ of stacked_")
+        require(estimator.n_labels_ == model.n_labels_, "n_labels_ of stacked_")
 
 
 def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
