@@ -351,12 +351,12 @@ class Search:
         learned = {
             name: value
             for name, value in self._data.learned.items()
-            if name not in ("feature_names_in_", "categories_", "sparse_X_")
+            if name not in ("feature_names_in_", "categories_")
         }
         of_margins = self._data._replace(
             X=features,
             feature_types=None,
-            learned=learned | {"n_features_in_": features.shape[1]},
+            learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
         )
         found = self._train(candidate, of_margins)
         if found is None:

@@ -122,7 +122,7 @@ cdef class Kernel:
         model.slot_start = elements[int32_t](layout.slot_start)
         model.slot_missing = elements[float](layout.slot_missing)
         model.slot_absent = elements[float](layout.slot_absent)
-        model.nodes = <const Node*>elements[int32_t](layout.nodes.view(np.int32))
+        model.nodes = <const Node*>elements[int32_t](layout.nodes.ravel())
         model.root = elements[int32_t](layout.root)
         model.sets = <const uint32_t*>elements[int32_t](layout.sets)
         model.leaf_value = elements[float](layout.leaf_value)

@@ -1,27 +1,27 @@
 """``CompiledModel``: a fitted model that only predicts, from flat arrays in a kernel of its own."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.mixture import Member, second_level, weighted_sum
+from xdcc.automatic.mixture import Member
 from xdcc.base.categories import Categories
-from xdcc.base.checks import learned_by
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.features import check_features
 from xdcc.base.threads import n_threads
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import TunedDecisionClassifierCV
+from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.rules import CommonThreshold, LabelWise, LeastCost, ThresholdPerLabel
-from xdcc.serving._compiled_prediction import Kernel, logistic
-from xdcc.serving.compiled_layout import LayoutBuilder, affine
+from xdcc.serving._compiled_prediction import logistic
+from xdcc.serving.compiled_layout import Layout, LayoutBuilder, affine
+from xdcc.serving.compiled_parts import CompiledMargins, CompiledParts, InputForm
 
 _THRESHOLDS = (LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel)
 
@@ -29,51 +29,32 @@ _FEW_ROWS = 64
 """So many rows are predicted by one thread."""
 
 
-class _StackedKernel(NamedTuple):
-    """Kernels of the members of a mixture, and one of the second level on their margins."""
-
-    members: list[Kernel]
-    shares: list[float]
-    second: Kernel
-    second_share: float
-
-    def margins(self, X: Any, n_threads: int) -> NDArray[np.float64] | None:
-        """Predict as `Kernel.margins` does."""
-        found = []
-        for kernel in self.members:
-            margins = kernel.margins(X, n_threads)
-            if margins is None:
-                return None
-            found.append(margins)
-        own = self.second.margins(second_level(found), n_threads)
-        assert own is not None
-        mixed = weighted_sum(self.shares, found)
-        return weighted_sum([1 - self.second_share, self.second_share], [mixed, own])
-
-
-def _kernel_of_mixture(
-    model: MultiLabelClassifier, categories: Categories
-) -> Kernel | _StackedKernel:
+def _compile_mixture(model: MultiLabelClassifier, categories: Categories) -> CompiledMargins:
     n_features, n_labels = model.n_features_in_, model.n_labels_
 
-    def kernel(
+    def layout(
         n_columns: int, members: Sequence[Member], shares: Sequence[float], own: Categories
-    ) -> Kernel:
+    ) -> Layout:
         builder = LayoutBuilder(n_columns, n_labels, own)
         for member, share in zip(members, shares, strict=True):
             builder.add_member(member.estimators, share, *affine(member.calibration))
-        return Kernel(builder.build(model.calibration_))
+        return builder.build(model.calibration_)
 
     members, shares = model.members_, [member.share for member in model.members_]
     levels = getattr(model, "stacked_", [])
     if not levels:
-        return kernel(n_features, members, shares, categories)
-    return _StackedKernel(
-        [kernel(n_features, [member], [1.0], categories) for member in members],
-        shares,
-        kernel(len(members) * n_labels, levels, [1.0], {}),
-        levels[0].share,
-    )
+        return CompiledMargins([layout(n_features, members, shares, categories)], [], 0.0)
+    layouts = [layout(n_features, [member], [1.0], categories) for member in members]
+    layouts.append(layout(len(members) * n_labels, levels, [1.0], {}))
+    return CompiledMargins(layouts, shares, levels[0].share)
+
+
+def _compile_ensemble(
+    model: Any, members: Sequence[Any], calibration: LabelCalibration | None, categories: Categories
+) -> CompiledMargins:
+    builder = LayoutBuilder(model.n_features_in_, model.n_labels_, categories)
+    builder.add_member(members, 1.0, np.ones(model.n_labels_), np.zeros(model.n_labels_))
+    return CompiledMargins([builder.build(calibration)], [], 0.0)
 
 
 @documented
@@ -136,30 +117,43 @@ class CompiledModel:
                 f"{type(model).__module__}.{type(model).__name__}."
             )
         check_domain("n_jobs", n_jobs, Threads())
-        self.n_jobs = n_jobs
         is_booster = type(model) is MultiLabelXGBClassifier
         check_is_fitted(model, None if is_booster else "rule_")
         first = model if is_booster else model._predictors()[0]
-        self._rule = None if is_booster else model.rule_
-        self._thresholds = (
-            np.asarray(self._rule._thresholds()) if isinstance(self._rule, _THRESHOLDS) else None
-        )
-        self._constant = None if is_booster else model.calibration_.constant
         categories = getattr(first, "categories_", {})
-        if type(model) is MultiLabelClassifier:
-            self._kernel = _kernel_of_mixture(model, categories)
+        if is_booster:
+            predictor, rule, constant = (
+                _compile_ensemble(model, [model], None, categories),
+                None,
+                None,
+            )
         else:
-            builder = LayoutBuilder(model.n_features_in_, model.n_labels_, categories)
-            one, zero = np.ones(model.n_labels_), np.zeros(model.n_labels_)
-            builder.add_member([model] if is_booster else model.estimators_, 1.0, one, zero)
-            self._kernel = Kernel(builder.build(None if is_booster else model.calibration_))
-        # Without what it has learned but the form of the data, which it checks.
-        self._checker = clone(first)
-        vars(self._checker).update(learned_by(first))
+            rule, constant = model.rule_, model.calibration_.constant
+            if type(model) is MultiLabelClassifier:
+                predictor = _compile_mixture(model, categories)
+            else:
+                predictor = _compile_ensemble(
+                    model, model.estimators_, model.calibration_, categories
+                )
+        self._begin(CompiledParts(InputForm.of(first), predictor, rule, constant), n_jobs)
+
+    def _begin(self, parts: CompiledParts, n_jobs: int | None) -> None:
+        self.n_jobs = n_jobs
+        self._parts = parts
+        rule = parts.rule
+        self._thresholds = np.asarray(rule._thresholds()) if isinstance(rule, _THRESHOLDS) else None
+        self._checker = parts.input.checker()
         is_sparse = self._checker._sparse_zeros() == "missing" and self._checker.sparse_X_
-        self._takes_arrays = not is_sparse and not hasattr(first, "categories_")
-        self.n_features_in_: int = model.n_features_in_
-        self.n_labels_: int = model.n_labels_
+        self._takes_arrays = not is_sparse and not hasattr(self._checker, "categories_")
+        self.n_features_in_: int = self._checker.n_features_in_
+        self.n_labels_: int = self._checker.n_labels_
+
+    @classmethod
+    def _of_parts(cls, parts: CompiledParts, n_jobs: int | None) -> Self:
+        """Make the model that a file stores."""
+        model = cls.__new__(cls)
+        model._begin(parts, n_jobs)
+        return model
 
     def decision_function(self, X: Any) -> NDArray[np.floating]:
         """Log-odds of every label.
@@ -221,21 +215,24 @@ class CompiledModel:
             If X is not as described, or has other features than in `fit`.
         """
         margins = self._margins(X)
-        if self._rule is None or self._constant is None:
+        rule, constant = self._parts.rule, self._parts.constant
+        if rule is None or constant is None:
             labels = (self._proba(margins) >= 0.5).astype(np.int64)
         elif self._thresholds is not None:
-            labels = self._constant.in_labels((expit(margins) >= self._thresholds).astype(np.int64))
+            labels = constant.in_labels((expit(margins) >= self._thresholds).astype(np.int64))
         else:
-            labels = self._constant.in_labels(self._rule.decide(margins).astype(np.int64))
+            labels = constant.in_labels(
+                rule.decide(margins.astype(np.float64, copy=False)).astype(np.int64)
+            )
         return self._checker._labels_in_form_of_y(labels)
 
     def _margins(self, X: Any) -> NDArray[np.floating]:
         if self._takes_arrays and type(X) is np.ndarray:
-            found = self._kernel.margins(X, self._threads(X))
+            found = self._parts.predictor.margins(X, self._threads(X))
             if found is not None:
                 return found
         checked = check_features(self._checker, X)
-        found = self._kernel.margins(checked, self._threads(checked))
+        found = self._parts.predictor.margins(checked, self._threads(checked))
         assert found is not None
         return found
 
@@ -243,8 +240,9 @@ class CompiledModel:
         return n_threads(self.n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
 
     def _proba(self, margins: NDArray[np.floating]) -> NDArray[np.floating]:
-        if self._constant is not None:
-            return self._constant.in_proba(expit(margins))
+        constant = self._parts.constant
+        if constant is not None:
+            return constant.in_proba(expit(margins))
         proba = margins.copy()
         logistic(proba)
         return proba

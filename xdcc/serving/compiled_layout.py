@@ -88,7 +88,7 @@ class Layout:
     slot_start: Ints
     slot_missing: NDArray[np.float32]
     slot_absent: NDArray[np.float32]
-    nodes: NDArray[Any]
+    nodes: Ints
     root: Ints
     sets: Ints
     leaf_value: NDArray[np.float32]
@@ -190,7 +190,7 @@ class LayoutBuilder:
             slot_start=np.searchsorted(feature, np.arange(self._n_features + 1)).astype(np.int32),
             slot_missing=missing,
             slot_absent=np.where(keys & _ABSENT_IS_ZERO, np.float32(0), missing),
-            nodes=nodes,
+            nodes=nodes.view(np.int32).reshape(-1, 4),
             root=np.array(self._root, np.int32),
             sets=np.array(self._sets, np.uint32).view(np.int32),
             leaf_value=np.concatenate([np.empty(0, np.float32), *self._leaf_values]),

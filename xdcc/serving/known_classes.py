@@ -60,6 +60,8 @@ from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Forest
+from xdcc.serving.compiled_layout import Layout, LinearPart, MemberPart, TreePart
+from xdcc.serving.compiled_parts import CompiledMargins, CompiledParts, InputForm
 from xdcc.serving.object_checks import check_object
 from xdcc.serving.structure_checks import check_type
 
@@ -96,11 +98,15 @@ _PARTS = (
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
+    *(CompiledParts, InputForm, CompiledMargins, Layout, TreePart, LinearPart, MemberPart),
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
 
-_CONSTRUCTED = (KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, Precision, Recall)
+_CONSTRUCTED = (
+    *(KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, CompiledMargins),
+    *(Precision, Recall),
+)
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
 _LEFT_OUT = frozenset({"_metadata_request"})

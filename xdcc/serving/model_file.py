@@ -19,21 +19,26 @@ import json
 import numbers
 import os
 import uuid
-import zipfile
-import zlib
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.domains import Threads
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.plugin import plugin_version, require_plugin
+from xdcc.base.plugin import require_plugin
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
-from xdcc.serving.booster_file import ModelFileError, read_booster
+from xdcc.serving.booster_file import ModelFileError
+from xdcc.serving.compiled import CompiledModel
+from xdcc.serving.compiled_file import COMPILED, compiled_content, load_compiled
 from xdcc.serving.estimator_state import State, put_together, take_apart
+from xdcc.serving.file_parts import (
+    BROKEN,
+    booster_threads,
+    cannot_be_read,
+    listed,
+    stored_booster,
+    versions,
+)
 from xdcc.serving.known_classes import MODELS
 
 FORMAT_VERSION = 2
@@ -44,17 +49,11 @@ _LARGEST_MANIFEST = 2**25
 """In bytes; parsed JSON takes about twenty times as many."""
 
 _ARRAY, _BOOSTER = "arrays/{:04}.npy", "boosters/{:04}.ubj"
-_BROKEN = (
-    *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
-    *(EOFError, zipfile.BadZipFile, zlib.error),
-)
-"""What libraries raise for unexpected content."""
-
 _MARK = b"xdcc model sha256:"
 _DIGEST_LENGTH = 64
 
 
-def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None:
+def save_model(model: MultiLabelEstimator | CompiledModel, path: str | os.PathLike[str]) -> None:
     """Write a trained estimator to one file.
 
     The file is written under a temporary name and renamed when it is complete. It replaces an older
@@ -62,10 +61,10 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
 
     Parameters
     ----------
-    model : estimator
-        Any fitted estimator of the package; it is not changed. Classifiers that it is built on
-        (`ThresholdClassifier`, most of `xdcc.baselines`) have to be estimators of the package, too,
-        or ``xgboost.XGBClassifier``.
+    model : estimator or CompiledModel
+        Any fitted estimator of the package, or what it was compiled to; it is not changed.
+        Classifiers that it is built on (`ThresholdClassifier`, most of `xdcc.baselines`) have to be
+        estimators of the package, too, or ``xgboost.XGBClassifier``.
     path : path-like
         Name of the file.
 
@@ -97,7 +96,7 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
     >>> bool((load_model("model.xdcc").predict(data.X) == model.predict(data.X)).all())
     True
     """
-    content = _archive(model)
+    content = compiled_content(model) if isinstance(model, CompiledModel) else _archive(model)
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
@@ -110,20 +109,25 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
         raise ModelFileError(f"{target} cannot be written: {error}") from error
 
 
-def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
+def load_model(
+    path: str | os.PathLike[str], *, compiled: bool = False, max_bytes: int | None = None
+) -> Any:
     """Read a trained estimator from a file of :func:`save_model`.
 
     Parameters
     ----------
     path : path-like
         The file.
+    compiled : bool, default=False
+        Whether to return a :class:`CompiledModel`. The file of one is mapped into memory, which
+        takes milliseconds; an estimator is compiled.
     max_bytes : int, optional
         Limit on the size of the file, packed and unpacked; no more bytes are read. In any case a
         file unpacks to at most 100 times its size.
 
     Returns
     -------
-    estimator
+    estimator or CompiledModel
         Of the same class, with the same arguments and attributes. Its predictions are equal bit for
         bit.
 
@@ -131,12 +135,20 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     ------
     ModelFileError
         If the file does not exist, is not a model file, is truncated, altered or too large, has
-        another format, or holds something that the installed versions cannot read.
+        another format, or holds something that the installed versions cannot read; or a compiled
+        model without ``compiled=True``.
+    TypeError
+        If an estimator cannot be compiled, with ``compiled=True``.
     ValueError
         If `max_bytes` is not a positive whole number.
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
         a model for an XGBoost without it.
+
+    Notes
+    -----
+    Do not write to the file of a compiled model while it is loaded, since its pages are read when
+    they are needed: replace it, as :func:`save_model` does.
 
     Examples
     --------
@@ -148,24 +160,25 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
         raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")
+    if compiled:
+        found = load_compiled(Path(path), max_bytes)
+        if found is not None:
+            return found
     content = _checked_content(Path(path), max_bytes)
     require_plugin("load_model")
     written_by = "unknown versions"
     try:
         archive = Archive(content, max_bytes)
         manifest = _manifest(archive)
-        written_by = _listed(manifest["versions"])
+        written_by = listed(manifest["versions"])
         _check_format(manifest["format_version"], str(path), written_by)
-        return _restored(manifest, archive)
+        model = _restored(manifest, archive)
     except ModelFileError:
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         # The checksum is correct, so other versions or other code wrote this.
-        what = (str(error).splitlines() or [""])[0]  # without the stack of XGBoost's errors
-        raise ModelFileError(
-            f"{path} was written by {written_by} and cannot be read by {_listed(_versions())}: "
-            f"{type(error).__name__}: {what}"
-        ) from error
+        raise cannot_be_read(path, written_by, error) from error
+    return CompiledModel(model) if compiled else model
 
 
 def _archive(model: MultiLabelEstimator) -> bytes:
@@ -179,9 +192,9 @@ def _archive(model: MultiLabelEstimator) -> bytes:
     put_together(state)  # raises an error if the file could not be read again
     manifest = {
         "format_version": FORMAT_VERSION,
-        "versions": _versions(),
+        "versions": versions(),
         "n_arrays": len(state.arrays),
-        "threads": [_n_threads(booster) for booster in state.boosters],
+        "threads": [booster_threads(booster) for booster in state.boosters],
         "objects": state.objects,
     }
     described = json.dumps(manifest, allow_nan=False, indent=1).encode()
@@ -208,6 +221,8 @@ def _checked_content(path: Path, max_bytes: int | None) -> bytes:
     if max_bytes is not None and len(content) > max_bytes:
         raise ModelFileError(f"{path} has more than max_bytes={max_bytes} bytes.")
     body, digest = content[:-_DIGEST_LENGTH], content[-_DIGEST_LENGTH:]
+    if body.startswith(COMPILED):
+        raise ModelFileError(f"{path} holds a compiled model: load it with compiled=True.")
     if not body.startswith(b"PK"):
         raise ModelFileError(f"{path} is not a model file: it does not begin like a zip archive.")
     if not body.endswith(_MARK):
@@ -253,7 +268,10 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
         State(
             manifest["objects"],
             [from_npy(archive.read(name)) for name in arrays],
-            [_booster(archive.read(name), n) for name, n in zip(boosters, threads, strict=True)],
+            [
+                stored_booster(archive.read(name), n)
+                for name, n in zip(boosters, threads, strict=True)
+            ],
         )
     )
     if type(model) not in MODELS:
@@ -262,30 +280,10 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
     return model
 
 
-def _n_threads(booster: xgb.Booster) -> int:
-    """Return the one setting of a booster that its file does not store."""
-    return int(json.loads(booster.save_config())["learner"]["generic_param"]["nthread"])
-
-
-def _booster(content: bytes, n_threads: int) -> xgb.Booster:
-    try:
-        return read_booster(content, {"nthread": min(max(n_threads, 0), Threads.most)})
-    except ModelFileError as error:
-        raise ValueError(str(error)) from error  # load_model adds the file and its versions
-
-
 def _names(form: str, number: Any, archive: Archive) -> list[str]:
     if type(number) is not int or not 0 <= number < len(archive.names):
         raise ValueError(f"the number of {form.partition('/')[0]} is {number!r}")
     return [form.format(k) for k in range(number)]
-
-
-def _versions() -> dict[str, str | None]:
-    return {"xdcc": version("xdcc"), "xgboost": xgb.__version__, "plugin": plugin_version()}
-
-
-def _listed(versions: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {str(number)[:40]}" for name, number in versions.items())[:200]
 
 
 def _digest(content: bytes) -> bytes:

@@ -6,7 +6,7 @@ check.
 """
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, NotRequired, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +39,19 @@ from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.serving.compiled_layout import Layout
+from xdcc.serving.compiled_parts import CHECKERS, CompiledMargins, CompiledParts, InputForm
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
     check_extra_trees,
     check_forest,
     check_label_trees,
+    check_layout,
     check_mixture,
     check_permutation,
     check_rules,
+    check_type,
     require,
 )
 
@@ -167,15 +171,15 @@ def _check_tuned(model: TunedDecisionClassifierCV) -> None:
 def _check_automatic(model: MultiLabelClassifier) -> None:
     _check_decision(model)
     require(len(model.members_) > 0, "members_")
-    for member in (*model.members_, *getattr(model, "stacked_", ())):
+    stacked = getattr(model, "stacked_", [])
+    for member in (*model.members_, *stacked):
         require(len(member.estimators) > 0, "estimators")
         _check_calibration(member.calibration, model.n_labels_)
-    rule = model.rule_
-    if isinstance(rule, JointLabelset):
-        require(all(part.shape == (model.n_labels_,) for part in rule.constant), "rule_")
-        n_varied = int(rule.constant.varied.sum())
-        check_boosters([rule.booster], 2 * n_varied, n_varied)
-        _check_known(rule.known, n_varied, "rule_")
+    n_margins = len(model.members_) * model.n_labels_
+    for estimator in (each for level in stacked for each in level.estimators):
+        require(isinstance(estimator, MultiLabelXGBClassifier), "a classifier of stacked_")
+        require(estimator.n_features_in_ == n_margins, "n_features_in_ of stacked_")
+        require(estimator.n_labels_ == model.n_labels_, "n_labels_ of stacked_")
 
 
 def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
@@ -188,9 +192,13 @@ def _check_known(known: KnownLabelsets, n_labels: int, what: str) -> None:
 
 
 def _check_decision(model: DecidingEnsemble) -> None:
-    n_labels, rule = model.n_labels_, model.rule_
+    n_labels = model.n_labels_
     _check_calibration(model.calibration_, n_labels)
     require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    _check_rule(model.rule_, n_labels)
+
+
+def _check_rule(rule: Any, n_labels: int) -> None:
     if isinstance(rule, ConstrainedRule):
         labels = rule.labels
         require(labels.shape == rule.thresholds.shape == (len(labels),), "rule_")
@@ -200,6 +208,62 @@ def _check_decision(model: DecidingEnsemble) -> None:
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
         _check_known(rule.known, n_labels, "rule_")
+    if isinstance(rule, JointLabelset):
+        require(all(part.shape == (n_labels,) for part in rule.constant), "rule_")
+        n_varied = int(rule.constant.varied.sum())
+        check_boosters([rule.booster], 2 * n_varied, n_varied)
+        _check_known(rule.known, n_varied, "rule_")
+
+
+@_check.register
+def _check_layout(layout: Layout) -> None:
+    check_layout(layout)
+
+
+@_check.register
+def _check_input_form(form: InputForm) -> None:
+    require(form.checked_by in CHECKERS, "the class that checks X")
+    for name, value in form.learned.items():
+        known = MultiLabelEstimator._stored.get(name)
+        require(known is not None, name)
+        is_optional = get_origin(known) is NotRequired
+        check_type(value, get_args(known)[0] if is_optional else known, name)
+    checker = form.checker()
+    required = (
+        name
+        for name, type_ in MultiLabelEstimator._stored.items()
+        if get_origin(type_) is not NotRequired
+    )
+    require(all(hasattr(checker, name) for name in required), "the form of X")
+    _check_common(checker)
+
+
+@_check.register
+def _check_compiled_margins(predictor: CompiledMargins) -> None:
+    layouts, n_members = predictor.layouts, len(predictor.shares)
+    require(len(layouts) == (n_members + 1 if n_members else 1), "layouts")
+    require(np.isfinite([predictor.second_share, *predictor.shares]).all(), "shares")
+    if n_members:
+        n_labels = layouts[0].n_labels
+        of_second = len(layouts[-1].slot_start) - 1
+        require(of_second == n_members * n_labels, "layouts")
+        for layout in layouts[:-1]:
+            require(len(layout.slot_start) == len(layouts[0].slot_start), "layouts")
+        for layout in layouts:
+            require(layout.n_labels == n_labels and not layout.is_single, "layouts")
+
+
+@_check.register
+def _check_compiled_parts(parts: CompiledParts) -> None:
+    learned, layout = parts.input.learned, parts.predictor.layouts[0]
+    n_labels = learned["n_labels_"]
+    require(layout.n_labels == n_labels, "n_labels")
+    require(len(layout.slot_start) == learned["n_features_in_"] + 1, "n_features_in_")
+    is_single = parts.rule is None
+    require((parts.constant is None) == is_single == layout.is_single, "rule")
+    if parts.constant is not None:
+        require(all(part.shape == (n_labels,) for part in parts.constant), "constant")
+        _check_rule(parts.rule, n_labels)
 
 
 @_check.register
