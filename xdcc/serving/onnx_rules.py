@@ -46,10 +46,11 @@ def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
         For another rule; the message names it.
     """
     if isinstance(rule, ConstrainedRule):
-        labels = graph.cast(add_rule(graph, rule.rule, margins, n_labels), np.bool_)
+        labels = graph.cast(add_rule(graph, rule.rule, margins, n_labels), np.int64)
         thresholds, is_constrained = np.ones(n_labels), np.zeros(n_labels, dtype=bool)
         thresholds[rule.labels], is_constrained[rule.labels] = rule.thresholds, True
         own = add_thresholds(graph, graph.add("Sigmoid", margins), thresholds)
+        own = graph.cast(own, np.int64)
         return str(graph.add("Where", graph.constant(is_constrained), own, labels))
     if isinstance(rule, LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel):
         return add_thresholds(graph, graph.add("Sigmoid", margins), rule._thresholds())
