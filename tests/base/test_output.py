@@ -1,6 +1,7 @@
 """Predictions as DataFrames: the library, names, index and values."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from xdcc import TunedDecisionClassifierCV, metrics
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.serving import load_model, save_model
 
 X = pd.DataFrame(
     np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"), index=range(100, 140)
@@ -85,6 +87,12 @@ def test_clones_pickles_and_other_estimators_keep_it() -> None:
     pipeline = make_pipeline(StandardScaler(), clone(MODEL).set_output(predict="pandas"))
     pipeline.set_output(transform="pandas")
     assert list(pipeline.fit(X, Y).predict(X)) == ["red", "blue"]
+
+
+def test_model_files_do_not_keep_it(tmp_path: Path) -> None:
+    model = clone(MODEL).fit(X, Y).set_output(predict="pandas")
+    save_model(model, tmp_path / "model.xdcc")
+    assert isinstance(load_model(tmp_path / "model.xdcc").predict(X), np.ndarray)
 
 
 def test_no_such_form() -> None:

@@ -127,8 +127,8 @@ _CONSTRUCTED = (
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
-_LEFT_OUT = frozenset({"_metadata_request"})
-"""What scikit-learn keeps on an estimator about arguments of `fit` no longer matters."""
+_LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config"})
+"""Requests about arguments of `fit`, which no longer matter, and what `set_output` has set."""
 
 
 @dataclass(frozen=True)
