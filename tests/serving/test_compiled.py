@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
+from xdcc.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
 from xdcc.data import make_multilabel
 from xdcc.decision import LabelCosts, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
@@ -301,14 +301,12 @@ def test_bad_input_gets_the_error_of_the_model():
 
 def test_what_cannot_be_compiled_is_named():
     data = make_multilabel(100, n_labels=3, random_state=0)
-    chain = DynamicChainClassifier(chain_length=2, n_estimators=2).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"not xdcc\.chain\.\w+\.DynamicChainClassifier"):
-        CompiledModel(chain)
-    other = TunedDecisionClassifierCV(
-        DynamicChainClassifier(chain_length=2, n_estimators=2), cv=2
-    ).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*DynamicChainClassifier"):
-        CompiledModel(other)
+    chains = EnsembleOfChains(n_estimators=2).fit(data.X, data.Y)
+    with pytest.raises(TypeError, match=r"not xdcc\.baselines\.\w+\.EnsembleOfChains"):
+        CompiledModel(chains)
+    other = TunedDecisionClassifierCV(BinaryRelevance(n_estimators=2), cv=2)
+    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*BinaryRelevance"):
+        CompiledModel(other.fit(data.X, data.Y))
     foreign = TunedDecisionClassifierCV(LogisticRegression(), cv=2)
     foreign.fit(data.X, data.Y[:, 0])
     with pytest.raises(TypeError, match="LogisticRegression"):

@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from tests.serving.test_compiled import MEMBERS, colours, short_of_time, tuned
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, second_level
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import OrderFreeChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.data import make_multilabel
-from xdcc.decision import KnownLabelsets
+from xdcc.decision import KnownLabelsets, TunedDecisionClassifierCV
 from xdcc.serving import CompiledModel, ModelFileError, load_model, save_model
 from xdcc.serving.compiled_file import _FORMAT
 
@@ -96,6 +97,20 @@ def test_a_joint_labelset(tmp_path):
     assert_equal(load_model(tmp_path / "model", compiled=True), compiled, data.X[150:])
 
 
+def test_chains(tmp_path):
+    data = make_multilabel(150, n_labels=3, random_state=0)
+    dynamic = DynamicChainClassifier(chain_length=2, n_estimators=3, n_jobs=1)
+    order_free = OrderFreeChainClassifier(n_estimators=10, cv=3, n_jobs=1)
+    for model in (
+        dynamic,
+        TunedDecisionClassifierCV(dynamic, cv=2),
+        order_free,
+        clone(order_free).set_params(prediction="subset_accuracy"),
+    ):
+        compiled = saved(model.fit(data.X, data.Y), tmp_path / "model")
+        assert_equal(load_model(tmp_path / "model", compiled=True), compiled, data.X)
+
+
 def test_an_estimator_is_compiled(tmp_path):
     data = make_multilabel(100, n_labels=2, random_state=0)
     model = MultiLabelXGBClassifier(n_estimators=3).fit(data.X, data.Y)
@@ -159,7 +174,6 @@ def set_entry(header, name, position, value):
     [
         (lambda h: h.update(arrays=3), "not a list"),
         (lambda h: h.update(n_jobs=0), "n_jobs"),
-        (lambda h: h.update(threads=[1] * 1000), "threads"),
         (lambda h: set_entry(h, "root", 1, [10**9]), "begins at"),
         (lambda h: set_entry(h, "root", 1, [-1]), "whole numbers"),
         (lambda h: set_entry(h, "root", 2, 1), "begins at"),
@@ -193,9 +207,9 @@ def test_every_index_is_checked(content, name, entry, value, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
     compiled = load_model(path, compiled=True)
-    array = getattr(compiled._parts.predictor.layouts[0], name).copy()
+    array = getattr(compiled._parts.predictor.source.layouts[0], name).copy()
     array[entry] = value
-    object.__setattr__(compiled._parts.predictor.layouts[0], name, array)
+    object.__setattr__(compiled._parts.predictor.source.layouts[0], name, array)
     save_model(compiled, path)
     with pytest.raises(ModelFileError, match="does not fit"):
         load_model(path, compiled=True)

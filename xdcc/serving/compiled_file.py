@@ -27,10 +27,8 @@ from xdcc.serving.compiled_parts import CompiledParts
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.file_parts import (
     BROKEN,
-    booster_threads,
     cannot_be_read,
     listed,
-    stored_booster,
     versions,
 )
 
@@ -44,9 +42,8 @@ _LARGEST_HEADER = 2**25
 def compiled_content(model: CompiledModel) -> bytes:
     """Write a compiled model; raise a TypeError if its parts cannot be stored."""
     state = take_apart(model._parts)
-    boosters = [np.frombuffer(each.save_raw("ubj"), np.uint8) for each in state.boosters]
     pieces, described, end = [], [], 0
-    for array in [*state.arrays, *boosters]:
+    for array in state.arrays:
         stored = np.ascontiguousarray(array)
         begin = -(-end // _ALIGNMENT) * _ALIGNMENT
         pieces += [b"\0" * (begin - end), stored.tobytes()]
@@ -55,7 +52,6 @@ def compiled_content(model: CompiledModel) -> bytes:
     header = {
         "versions": versions(),
         "n_jobs": model.n_jobs,
-        "threads": [booster_threads(booster) for booster in state.boosters],
         "arrays": described,
         "objects": state.objects,
     }
@@ -106,18 +102,10 @@ def load_compiled(path: Path, max_bytes: int | None) -> CompiledModel | None:
 
 
 def _restored(header: dict[str, Any], data: memoryview) -> CompiledModel:
-    arrays, threads = header["arrays"], header["threads"]
-    if not isinstance(arrays, list) or not isinstance(threads, list):
-        raise ValueError("the arrays or the boosters' numbers of threads are not a list")
-    mapped = [_mapped(described, data) for described in arrays]
-    if len(threads) > len(mapped) or not all(type(number) is int for number in threads):
-        raise ValueError("the boosters' numbers of threads do not fit")
-    n_arrays = len(mapped) - len(threads)
-    boosters = [
-        stored_booster(content.tobytes(), n)
-        for content, n in zip(mapped[n_arrays:], threads, strict=True)
-    ]
-    parts = put_together(State(header["objects"], mapped[:n_arrays], boosters))
+    if not isinstance(header["arrays"], list):
+        raise ValueError("the arrays are not a list")
+    arrays = [_mapped(described, data) for described in header["arrays"]]
+    parts = put_together(State(header["objects"], arrays))
     if type(parts) is not CompiledParts:
         raise ValueError(f"it holds a {type(parts).__name__}")
     check_domain("n_jobs", header["n_jobs"], Threads())

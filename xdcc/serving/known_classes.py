@@ -52,8 +52,19 @@ from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Forest
-from xdcc.serving.compiled_layout import Layout, LinearPart, MemberPart, TreePart
-from xdcc.serving.compiled_parts import CompiledMargins, CompiledParts, InputForm
+from xdcc.serving.compiled_layout import ChainPart, Layout, LinearPart, MemberPart, TreePart
+from xdcc.serving.compiled_parts import (
+    BoosterPredictor,
+    ChainMargins,
+    ChainPredictor,
+    CompiledBooster,
+    CompiledJointLabelset,
+    CompiledParts,
+    DecisionPredictor,
+    InputForm,
+    MixtureMargins,
+    OrderFreePredictor,
+)
 from xdcc.serving.object_checks import check_object
 from xdcc.serving.structure_checks import check_type
 
@@ -85,17 +96,24 @@ MODELS = (
 
 _LABEL_MODELS = (XGBModel, EstimatorModel)
 
+_PREDICTORS = (
+    *(BoosterPredictor, DecisionPredictor, ChainPredictor, OrderFreePredictor),
+    *(MixtureMargins, ChainMargins, CompiledBooster, CompiledJointLabelset),
+)
+"""Parts of compiled models."""
+
 _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows),
-    *(CompiledParts, InputForm, CompiledMargins, Layout, TreePart, LinearPart, MemberPart),
+    *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),
+    *_PREDICTORS,
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
 
-_CONSTRUCTED = (KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, CompiledMargins)
+_CONSTRUCTED = (KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, *_PREDICTORS)
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
 _LEFT_OUT = frozenset({"_metadata_request"})

@@ -34,7 +34,19 @@ from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.compiled_layout import Layout
-from xdcc.serving.compiled_parts import CHECKERS, CompiledMargins, CompiledParts, InputForm
+from xdcc.serving.compiled_parts import (
+    CHECKERS,
+    BoosterPredictor,
+    ChainMargins,
+    ChainPredictor,
+    CompiledBooster,
+    CompiledJointLabelset,
+    CompiledParts,
+    DecisionPredictor,
+    InputForm,
+    MixtureMargins,
+    OrderFreePredictor,
+)
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
@@ -228,31 +240,79 @@ def _check_input_form(form: InputForm) -> None:
 
 
 @_check.register
-def _check_compiled_margins(predictor: CompiledMargins) -> None:
-    layouts, n_members = predictor.layouts, len(predictor.shares)
+def _check_mixture_margins(source: MixtureMargins) -> None:
+    layouts, n_members = source.layouts, len(source.shares)
     require(len(layouts) == (n_members + 1 if n_members else 1), "layouts")
-    require(np.isfinite([predictor.second_share, *predictor.shares]).all(), "shares")
+    require(np.isfinite([source.second_share, *source.shares]).all(), "shares")
+    _check_layouts(layouts[: max(n_members, 1)], "mixture")
     if n_members:
+        _check_layouts(layouts[n_members:], "mixture")
         n_labels = layouts[0].n_labels
-        of_second = len(layouts[-1].slot_start) - 1
-        require(of_second == n_members * n_labels, "layouts")
-        for layout in layouts[:-1]:
-            require(len(layout.slot_start) == len(layouts[0].slot_start), "layouts")
-        for layout in layouts:
-            require(layout.n_labels == n_labels and not layout.is_single, "layouts")
+        require(layouts[-1].n_features == n_members * n_labels, "layouts")
+        require(layouts[-1].n_labels == n_labels, "layouts")
+
+
+@_check.register
+def _check_chain_margins(source: ChainMargins) -> None:
+    _check_layouts(source.layouts, "chain")
+    _check_calibration(source.calibration, source.layouts[0].n_outputs)
+
+
+@_check.register
+def _check_one_layout(predictor: BoosterPredictor | ChainPredictor | CompiledBooster) -> None:
+    require(len(predictor.layouts) == 1, "layouts")
+    kind = {BoosterPredictor: "single", ChainPredictor: "chain", CompiledBooster: "from features"}
+    _check_layouts(predictor.layouts, kind[type(predictor)])
+
+
+def _check_layouts(layouts: list[Layout], kind: str) -> None:
+    """Check that layouts are of a kind, and have the same features and labels."""
+    first, *_ = layouts
+    for layout in layouts:
+        require(layout.kind == kind, "layouts")
+        require(layout.n_features == first.n_features, "n_features")
+        require(layout.n_outputs == first.n_outputs, "n_labels")
+
+
+@_check.register
+def _check_decision_predictor(predictor: DecisionPredictor) -> None:
+    n_labels, rule = predictor.source.layouts[0].n_outputs, predictor.rule
+    require(all(part.shape == (n_labels,) for part in predictor.constant), "constant")
+    if isinstance(rule, CompiledJointLabelset):
+        require(all(part.shape == (n_labels,) for part in rule.constant), "rule")
+        n_varied = int(rule.constant.varied.sum())
+        require(rule.booster.layouts[0].n_labels == n_varied, "rule")
+        _check_known(rule.known, n_varied, "rule")
+        float(rule.prior)
+    else:
+        _check_rule(rule, n_labels)
+
+
+@_check.register
+def _check_order_free_predictor(predictor: OrderFreePredictor) -> None:
+    calibration, params = predictor.calibration, predictor.params
+    n_labels = predictor.source.layouts[0].n_labels
+    _check_calibration(calibration, n_labels)
+    n_varied = int(calibration.constant.varied.sum())
+    if predictor.booster is not None:
+        require(predictor.booster.layouts[0].n_labels == n_varied, "booster")
+    predictor._chain._check_params()
+    require(max(params["n_beams"], params["n_draws"]) <= 2**20, "params")
+    np.random.default_rng(predictor.seed)
+    if predictor.score is not None:
+        _check_known(predictor.score.known, n_varied, "score")
+    require(predictor.score is not None or params["prediction"] != "subset_accuracy", "score")
 
 
 @_check.register
 def _check_compiled_parts(parts: CompiledParts) -> None:
-    learned, layout = parts.input.learned, parts.predictor.layouts[0]
-    n_labels = learned["n_labels_"]
-    require(layout.n_labels == n_labels, "n_labels")
-    require(len(layout.slot_start) == learned["n_features_in_"] + 1, "n_features_in_")
-    is_single = parts.rule is None
-    require((parts.constant is None) == is_single == layout.is_single, "rule")
-    if parts.constant is not None:
-        require(all(part.shape == (n_labels,) for part in parts.constant), "constant")
-        _check_rule(parts.rule, n_labels)
+    learned, predictor = parts.input.learned, parts.predictor
+    if isinstance(predictor, DecisionPredictor | OrderFreePredictor):
+        layout = predictor.source.layouts[0]
+    else:
+        layout = predictor.layouts[0]
+    require(layout.n_outputs == learned["n_labels_"], "n_labels")
+    require(layout.n_given == learned["n_features_in_"], "n_features_in_")
 
 
 @_check.register

@@ -283,8 +283,15 @@ def check_layout(layout: Layout) -> None:
             require(0 <= begin <= end <= n, "members")
         require(0 < member.n_estimators < 2**31 and np.isfinite(member.share), "members")
         require(member.slope.shape == member.intercept.shape == (n_labels,), "members")
+    of_boosters = all(part.start.size > 0 for part in layout.trees)
     if layout.is_single:
-        require(len(layout.trees) == 1 and layout.trees[0].start.size > 0, "is_single")
+        require(len(layout.trees) == 1 and of_boosters, "is_single")
+    if layout.starts_from_features:
+        require(layout.is_single and n_features == 2 * n_labels, "starts_from_features")
+    if layout.chain is not None:
+        require(of_boosters and not layout.is_single, "chain")
+        require(layout.n_given > 0 and layout.n_outputs > 0, "chain")
+        require(0 < layout.chain.rule.labels_per_round <= n_labels, "chain")
 
 
 def _check_tree_parts(layout: Layout) -> None:

@@ -118,6 +118,7 @@ _COMPILED = [
     _tuned(MODELS[0]),
     _tuned(xdcc.forest.SketchedExtraTreesClassifier(2, random_state=0, n_jobs=1)),
     _tuned(xdcc.linear.LogisticLabels(C=1.0)),
+    *MODELS[1:3],
 ]
 COMPILED = [
     *(CompiledModel(model.fit(X, Y)) for model in _COMPILED),
