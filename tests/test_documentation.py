@@ -76,6 +76,8 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
     namespace = {"__name__": page.stem}
     try:
         for block in blocks(page, "python"):
+            if "import polars" in block:  # later blocks need it
+                pytest.importorskip("polars")
             imported = (name for name in OPTIONAL if f"import {name}" in block)
             if not all(map(find_spec, imported)):
                 continue
