@@ -9,7 +9,7 @@ import functools
 import numpy as np
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.mixture import Member
+from xdcc.automatic.mixture import Member, second_level
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
@@ -53,6 +53,26 @@ def mixed(model, *others):
     return model
 
 
+def two_levels(model, X, Y):
+    """Put folds of boosters on the margins of a mixture for these rows.
+
+    Where rows of X are predicted, margins equal thresholds of the second level.
+    """
+    model = copy.copy(model)
+    margins = [member.margins(X, Y.shape[1]) for member in model.members_]
+    level = tuned(booster(max_bin=1000, colsample_bynode=0.3)).fit(second_level(margins), Y)
+    model.stacked_ = [Member("second level", 0.4, level.estimators_, level.calibration_)]
+    return model
+
+
+def rows_for_two_levels():
+    """Make rows whose third label is that one of the first two, which are linear, is there."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10)).astype(np.float32)
+    Y = (X @ rng.normal(size=(10, 2)) > 0).astype(int)
+    return X, np.column_stack((Y, Y[:, 0] ^ Y[:, 1]))
+
+
 class Models:
     """Fitted models by name."""
 
@@ -84,6 +104,16 @@ class Models:
             ),
             "folds of linear": lambda X, Y: tuned(LogisticLabels(n_jobs=1)).fit(X, Y),
             "mixture": lambda X, Y: MultiLabelClassifier(n_jobs=1).fit(X, with_constant(Y)),
+            "all members": lambda X, Y: mixed(
+                self["mixture"],
+                self["calibrated folds"],
+                self["folds of trees"],
+                tuned(LogisticLabels(n_jobs=1)).fit(X, with_constant(Y)),
+            ),
+            "two levels of boosters": lambda X, Y: two_levels(
+                self["mixture of boosters"], X, with_constant(Y)
+            ),
+            "two levels": lambda X, Y: two_levels(self["all members"], X, with_constant(Y)),
         }
         self.names = tuple(self._made)
 
@@ -113,4 +143,6 @@ OTHERS = (
     "linear for text",
     "folds of linear",
     "mixture",
+    "all members",
 )
+TWO_LEVELS = ("two levels of boosters", "two levels")

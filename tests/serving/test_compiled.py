@@ -15,10 +15,10 @@ from sklearn.linear_model import LogisticRegression
 
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
+from xdcc.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
 from xdcc.data import make_multilabel
-from xdcc.decision import LabelCosts, TunedDecisionClassifierCV
+from xdcc.decision import LabelCosts, Recall, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
@@ -144,6 +144,14 @@ def test_every_rule(rule):
     assert_same(model, data.X[150:], exact=True)
 
 
+@pytest.mark.parametrize("rule", ["threshold", "known_labelset"])
+def test_constraints(rule):
+    data = make_multilabel(300, n_labels=4, random_state=1)
+    constraints = {"label_0": 0.3, "label_2": Recall(0.8)}
+    model = tuned("booster", rules=[rule], constraints=constraints)
+    assert_same(model.fit(data.X[:150], data.Y[:150]), data.X[150:], exact=True)
+
+
 @pytest.mark.parametrize("name", MEMBERS)
 def test_constant_and_unknown_labels(name):
     data = make_multilabel(300, n_labels=4, unknown=0.2, missing=0.1, random_state=2)
@@ -241,6 +249,7 @@ def colours(n_rows, seed):
     return frame.assign(town=pd.Categorical(many))
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 @pytest.mark.parametrize("name", MEMBERS)
 def test_categories(name):
     X, new = colours(240, 0), colours(120, 1)
@@ -301,14 +310,12 @@ def test_bad_input_gets_the_error_of_the_model():
 
 def test_what_cannot_be_compiled_is_named():
     data = make_multilabel(100, n_labels=3, random_state=0)
-    chain = DynamicChainClassifier(chain_length=2, n_estimators=2).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"not xdcc\.chain\.\w+\.DynamicChainClassifier"):
-        CompiledModel(chain)
-    other = TunedDecisionClassifierCV(
-        DynamicChainClassifier(chain_length=2, n_estimators=2), cv=2
-    ).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*DynamicChainClassifier"):
-        CompiledModel(other)
+    chains = EnsembleOfChains(n_estimators=2).fit(data.X, data.Y)
+    with pytest.raises(TypeError, match=r"not xdcc\.baselines\.\w+\.EnsembleOfChains"):
+        CompiledModel(chains)
+    other = TunedDecisionClassifierCV(BinaryRelevance(n_estimators=2), cv=2)
+    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*BinaryRelevance"):
+        CompiledModel(other.fit(data.X, data.Y))
     foreign = TunedDecisionClassifierCV(LogisticRegression(), cv=2)
     foreign.fit(data.X, data.Y[:, 0])
     with pytest.raises(TypeError, match="LogisticRegression"):

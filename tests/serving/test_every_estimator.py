@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
+from tests.serving.mixed_models import rows_for_two_levels
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.baselines import (
@@ -205,6 +206,14 @@ def test_a_target_of_text(rows, through_file, name):
     _check(model, loaded, np.nan_to_num(rows.X_new))
     assert set(loaded.predict(rows.X_new)) <= {"no", "yes"} if name in WITH_CATEGORIES else True
     assert loaded.classes_.dtype == model.classes_.dtype
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, pd.DataFrame])
+def test_a_second_level(through_file, form):
+    X, Y = rows_for_two_levels()
+    model = MultiLabelClassifier(cv=2, n_jobs=1).fit(form(X), Y)
+    assert model.stacked_
+    _check(model, through_file(model), form(X[::-1]))
 
 
 def _frame(X):

@@ -1,6 +1,5 @@
 """`margin_sum` and `to_forest`: all boosters of a model as one, with the margins of the model."""
 
-import copy
 import json
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from tests.serving.mixed_models import OF_BOOSTERS, OTHERS, booster, trees, tuned
+from tests.serving.mixed_models import OF_BOOSTERS, OTHERS, TWO_LEVELS, booster, trees, tuned
 from xdcc.serving import check_booster, to_forest
 from xdcc.serving.margin_sum import margin_sum
 
@@ -124,11 +123,12 @@ def test_members_that_are_no_boosters_are_named(mixed_models, name, named):
         to_forest(mixed_models[name])
 
 
-def test_a_second_level_is_named(mixed_models):
-    model = copy.copy(mixed_models["mixture of boosters"])
-    model.stacked_ = model.members_[:1]
-    with pytest.raises(TypeError, match=r"second level \(stacked_\)"):
-        to_forest(model)
+@pytest.mark.parametrize("name", TWO_LEVELS)
+def test_a_second_level_is_named(mixed_models, name):
+    with pytest.raises(TypeError, match=r"second level \(stacked_\).*use CompiledModel, to_onnx"):
+        to_forest(mixed_models[name])
+    (part,) = margin_sum(mixed_models[name], lambda member: None).parts
+    assert part.model is mixed_models[name]
 
 
 def test_other_models_are_named(fitted_chain, rows):

@@ -4,6 +4,7 @@ Margins may differ by single precision, so labels are compared where probabiliti
 to the threshold: mean frequencies of extra trees are often exactly one half.
 """
 
+import copy
 import json
 import sys
 
@@ -15,9 +16,21 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from tests.serving.mixed_models import OF_BOOSTERS, OTHERS, booster, trees, tuned
+from tests.serving.mixed_models import (
+    OF_BOOSTERS,
+    OTHERS,
+    TWO_LEVELS,
+    booster,
+    mixed,
+    rows_for_two_levels,
+    trees,
+    tuned,
+    two_levels,
+    with_constant,
+)
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
-from xdcc.decision import ThresholdClassifier
+from xdcc.decision import Precision, ThresholdClassifier
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.rules import F1Maximiser, MostProbableLabelset
 from xdcc.linear import LogisticLabels
@@ -70,12 +83,40 @@ def test_every_model(run, mixed_models, name):
     assert_same(run, mixed_models[name], X)
 
 
+@pytest.mark.parametrize("name", TWO_LEVELS)
+def test_two_levels(run, mixed_models, name):
+    """On the rows of training, margins of members are thresholds of the second level."""
+    model = mixed_models[name]
+    for X in (mixed_models.X, mixed_models.X_new):
+        assert_same(run, model, X)
+    one_level = copy.copy(model)
+    one_level.stacked_ = []
+    assert np.abs(model._margins(X) - one_level._margins(X)).max() > 0.1
+
+
+def test_a_fitted_second_level():
+    X, Y = rows_for_two_levels()
+    model = MultiLabelClassifier(cv=2, n_jobs=1).fit(X, Y)
+    assert model.stacked_
+    assert_same(run_onnxruntime, model, X)
+
+
 @pytest.mark.parametrize(
     "rule", ["label_wise", "threshold", "threshold_per_label", "known_labelset", "f1_maximiser"]
 )
 @pytest.mark.parametrize("measure", ["example_f1", "example_f2"])
-def test_every_rule(run, rows, rule, measure):
+def test_every_rule(run, rows, mixed_models, rule, measure):
     model = tuned(LogisticLabels(C=1.0, n_jobs=1), rules=[rule], measure=measure)
+    assert_same(run, model.fit(rows.X, with_constant(rows.Y)), rows.X_new)
+    on_two_levels = copy.copy(mixed_models["two levels"])
+    on_two_levels.rule_ = model.rule_
+    assert_same(run, on_two_levels, rows.X)
+
+
+@pytest.mark.parametrize("rule", ["threshold", "known_labelset"])
+def test_constraints(run, rows, rule):
+    constraints = {"label_0": 0.3, "label_2": Precision(0.6)}
+    model = tuned(LogisticLabels(C=1.0, n_jobs=1), rules=[rule], constraints=constraints)
     assert_same(run, model.fit(rows.X, rows.Y), rows.X_new)
 
 
@@ -123,6 +164,23 @@ def test_sparse_rows(run, rows, mixed_models, estimator):
     assert_same(run, tuned(estimator).fit(X, rows.Y), X_new, dense[1])
 
 
+def test_sparse_rows_on_two_levels(run, rows, mixed_models):
+    dense = [np.nan_to_num(X) * (X > 0) for X in (rows.X, rows.X_new)]
+    X, X_new = map(sparse.csr_matrix, dense)
+    Y = with_constant(rows.Y)
+    kinds = booster(), trees(), LogisticLabels(n_jobs=1)
+    mixture = mixed(mixed_models["mixture"], *(tuned(kind).fit(X, Y) for kind in kinds))
+    assert_same(run, two_levels(mixture, X, Y), X_new, dense[1])
+
+
+def test_trees_without_a_test(run, rows):
+    forest = trees(min_samples_leaf=100, max_features=1).fit(rows.X, rows.Y)
+    alone = trees(min_samples_leaf=len(rows.X)).fit(rows.X, rows.Y)
+    assert (np.diff(alone.forest_.start) == 1).all()
+    for model in (forest, alone):
+        assert_same(run, model, rows.X_new)
+
+
 @pytest.mark.parametrize("with_empty", [True, False])
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_rules_on_random_margins(run, with_empty, beta):
@@ -163,11 +221,15 @@ def test_what_the_model_says_of_itself(mixed_models, rows):
     assert properties == {"label_names": list("wxyz"), "feature_names": list("abcde")}
 
 
-def test_categories_are_named(rows):
+def test_categories_are_named(rows, mixed_models):
     table = pd.DataFrame({"size": rows.X[:, 0], "colour": pd.Categorical(["red", "blue"] * 60)})
     for model in (booster(), trees(), LogisticLabels(C=1.0), tuned(booster())):
         with pytest.raises(TypeError, match=r"^The column 'colour' of X is categorical"):
             to_onnx(model.fit(table, rows.Y))
+    mixture = mixed(mixed_models["mixture"], tuned(booster()).fit(table, with_constant(rows.Y)))
+    mixture.stacked_ = mixed_models["two levels"].stacked_
+    with pytest.raises(TypeError, match=r"^The column 'colour' of X is categorical"):
+        to_onnx(mixture)
     X = np.column_stack((rows.X[:, 0], np.arange(120) % 3))
     Y = np.column_stack((rows.Y, X[:, 1] == 1))
     with pytest.raises(TypeError, match=r"^Column 1 of X has categories"):

@@ -15,8 +15,8 @@ class Kernel:
     """
 
     def __init__(self, layout: Layout) -> None: ...
-    def margins(self, X: Any, n_threads: int) -> NDArray[np.floating] | None:
-        """Predict margins.
+    def predict(self, X: Any, n_threads: int) -> NDArray[np.floating] | None:
+        """Predict margins, or the probabilities of a chain.
 
         Parameters
         ----------
@@ -28,8 +28,8 @@ class Kernel:
         Returns
         -------
         array of shape (n_samples, n_labels) or None
-            In single precision if the model is one booster. None if X has another shape, no rows,
-            another type than float32 and float64, or an infinite entry.
+            In single precision for one booster and for a chain. None if X has another shape, no
+            rows, another type than float32 and float64, or an infinite entry.
         """
 
 def logistic(margins: NDArray[np.float32]) -> None:

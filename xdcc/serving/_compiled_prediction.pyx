@@ -44,6 +44,15 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         const double* slope
         const double* intercept
 
+    cdef struct Chain:
+        int64_t n_given
+        int64_t n_labels
+        int64_t labels_per_round
+        cbool all_compete
+        cbool by_certainty
+        cbool cumulated
+        cbool keeps_maximum
+
     cdef cppclass Compiled:
         int64_t n_features
         int64_t n_labels
@@ -68,6 +77,11 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         const double* intercept
         cbool has_sets
         cbool is_single
+        cbool starts_from_features
+        cbool is_chain
+        Chain chain
+        int64_t NGiven() const
+        int64_t NOutputs() const
 
     cdef struct Rows:
         int64_t n_rows
@@ -102,7 +116,7 @@ cdef enum:
 
 
 cdef class Kernel:
-    """Predicts margins; see ``_compiled_prediction.pyi``."""
+    """Predicts; see ``_compiled_prediction.pyi``."""
 
     cdef Compiled model
     cdef object layout
@@ -122,7 +136,7 @@ cdef class Kernel:
         model.slot_start = elements[int32_t](layout.slot_start)
         model.slot_missing = elements[float](layout.slot_missing)
         model.slot_absent = elements[float](layout.slot_absent)
-        model.nodes = <const Node*>elements[int32_t](layout.nodes.view(np.int32))
+        model.nodes = <const Node*>elements[int32_t](layout.nodes.ravel())
         model.root = elements[int32_t](layout.root)
         model.sets = <const uint32_t*>elements[int32_t](layout.sets)
         model.leaf_value = elements[float](layout.leaf_value)
@@ -133,6 +147,17 @@ cdef class Kernel:
         model.intercept = elements[double](layout.intercept)
         model.has_sets = len(layout.sets) > 0
         model.is_single = layout.is_single
+        model.starts_from_features = layout.starts_from_features
+        model.is_chain = layout.chain is not None
+        if layout.chain is not None:
+            chain = layout.chain
+            model.chain.n_labels = model.n_labels - chain.end_label
+            model.chain.n_given = model.n_features - model.n_labels
+            model.chain.labels_per_round = chain.rule.labels_per_round
+            model.chain.all_compete = chain.rule.candidates == "all"
+            model.chain.by_certainty = chain.rule.order == "certainty"
+            model.chain.cumulated = chain.prediction == "cumulated"
+            model.chain.keeps_maximum = chain.cumulation == "authors"
         for part in layout.trees:
             tree.begin, tree.end = part.begin, part.end
             tree.start = elements[float](part.start)
@@ -160,7 +185,7 @@ cdef class Kernel:
     def __reduce__(self):
         return type(self), (self.layout,)
 
-    def margins(self, X, int n_threads):
+    def predict(self, X, int n_threads):
         cdef Call call
         cdef HeldMatrix held
         cdef Py_buffer buffer
@@ -171,7 +196,7 @@ cdef class Kernel:
                 if (
                     buffer.ndim != 2
                     or buffer.shape[0] == 0
-                    or buffer.shape[1] != self.model.n_features
+                    or buffer.shape[1] != self.model.NGiven()
                     or (buffer.format[0] != b"f" and buffer.format[0] != b"d")
                     or buffer.format[1] != 0
                 ):
@@ -185,7 +210,7 @@ cdef class Kernel:
             finally:
                 PyBuffer_Release(&buffer)
         held = HeldMatrix(X, "C", "csr")
-        if held.matrix.n_features != self.model.n_features:
+        if held.matrix.n_features != self.model.NGiven():
             return None
         call.rows.n_rows = held.matrix.n_rows
         call.rows.dense = NULL
@@ -199,8 +224,9 @@ cdef class Kernel:
         cdef int64_t n_rows = call.rows.n_rows, n_blocks
         cdef float[:, ::1] single
         cdef double[:, ::1] out
-        found = np.empty((n_rows, model.n_labels), np.float32 if model.is_single else np.float64)
-        if model.is_single:
+        cdef bint is_float = model.is_single or model.is_chain
+        found = np.empty((n_rows, model.NOutputs()), np.float32 if is_float else np.float64)
+        if is_float:
             single = found
             call.single_out = &single[0, 0]
         else:

@@ -150,12 +150,17 @@ def from_npy(content: bytes) -> NDArray[Any]:
         shape, dtype, content, file.tell(), order="F" if fortran_order else "C"
     )
     native = array.astype(dtype.newbyteorder("="), order="K", copy=True)
-    values = native.ravel(order="K")
-    if dtype.kind == "b" and (values.view(np.uint8) > 1).any():
-        raise ValueError("an array of truth values has entries other than 0 and 1")
-    if dtype.kind == "U" and (values.view(np.uint32) > sys.maxunicode).any():
-        raise ValueError("an array of text has an invalid character")
+    check_values(native)
     return native
+
+
+def check_values(array: NDArray[Any]) -> None:
+    """Raise a ValueError if bytes of an array are no truth value or no character."""
+    values = array.ravel(order="K")
+    if array.dtype.kind == "b" and (values.view(np.uint8) > 1).any():
+        raise ValueError("an array of truth values has entries other than 0 and 1")
+    if array.dtype.kind == "U" and (values.view(np.uint32) > sys.maxunicode).any():
+        raise ValueError("an array of text has an invalid character")
 
 
 def write_synced(path: Path, content: bytes) -> None:

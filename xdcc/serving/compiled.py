@@ -1,79 +1,144 @@
 """``CompiledModel``: a fitted model that only predicts, from flat arrays in a kernel of its own."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
+import xgboost as xgb
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.mixture import Member, second_level, weighted_sum
+from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.automatic.mixture import Member
 from xdcc.base.categories import Categories
-from xdcc.base.checks import learned_by
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.features import check_features
 from xdcc.base.threads import n_threads
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.decision.rules import CommonThreshold, LabelWise, LeastCost, ThresholdPerLabel
-from xdcc.serving._compiled_prediction import Kernel, logistic
-from xdcc.serving.compiled_layout import LayoutBuilder, affine
+from xdcc.decision.deciders import Decider
+from xdcc.serving.compiled_layout import ChainPart, Layout, LayoutBuilder, affine
+from xdcc.serving.compiled_parts import (
+    BoosterPredictor,
+    ChainMargins,
+    ChainPredictor,
+    CompiledBooster,
+    CompiledJointLabelset,
+    CompiledParts,
+    DecisionPredictor,
+    InputForm,
+    MixtureMargins,
+    OrderFreePredictor,
+)
 
-_THRESHOLDS = (LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel)
+_SERVED = (
+    MultiLabelXGBClassifier,
+    TunedDecisionClassifierCV,
+    MultiLabelClassifier,
+    DynamicChainClassifier,
+    OrderFreeChainClassifier,
+)
 
 _FEW_ROWS = 64
 """So many rows are predicted by one thread."""
 
 
-class _StackedKernel(NamedTuple):
-    """Kernels of the members of a mixture, and one of the second level on their margins."""
-
-    members: list[Kernel]
-    shares: list[float]
-    second: Kernel
-    second_share: float
-
-    def margins(self, X: Any, n_threads: int) -> NDArray[np.float64] | None:
-        """Predict as `Kernel.margins` does."""
-        found = []
-        for kernel in self.members:
-            margins = kernel.margins(X, n_threads)
-            if margins is None:
-                return None
-            found.append(margins)
-        own = self.second.margins(second_level(found), n_threads)
-        assert own is not None
-        mixed = weighted_sum(self.shares, found)
-        return weighted_sum([1 - self.second_share, self.second_share], [mixed, own])
-
-
-def _kernel_of_mixture(
-    model: MultiLabelClassifier, categories: Categories
-) -> Kernel | _StackedKernel:
+def _mixture(model: MultiLabelClassifier, categories: Categories) -> MixtureMargins:
     n_features, n_labels = model.n_features_in_, model.n_labels_
 
-    def kernel(
+    def layout(
         n_columns: int, members: Sequence[Member], shares: Sequence[float], own: Categories
-    ) -> Kernel:
+    ) -> Layout:
         builder = LayoutBuilder(n_columns, n_labels, own)
         for member, share in zip(members, shares, strict=True):
             builder.add_member(member.estimators, share, *affine(member.calibration))
-        return Kernel(builder.build(model.calibration_))
+        return builder.build(model.calibration_)
 
     members, shares = model.members_, [member.share for member in model.members_]
     levels = getattr(model, "stacked_", [])
     if not levels:
-        return kernel(n_features, members, shares, categories)
-    return _StackedKernel(
-        [kernel(n_features, [member], [1.0], categories) for member in members],
-        shares,
-        kernel(len(members) * n_labels, levels, [1.0], {}),
-        levels[0].share,
+        return MixtureMargins([layout(n_features, members, shares, categories)], [], 0.0)
+    layouts = [layout(n_features, [member], [1.0], categories) for member in members]
+    layouts.append(layout(len(members) * n_labels, levels, [1.0], {}))
+    return MixtureMargins(layouts, shares, levels[0].share)
+
+
+def _mean(model: Any, categories: Categories) -> MixtureMargins:
+    """Compile the calibrated mean of `estimators_`."""
+    n_labels = model.n_labels_
+    builder = LayoutBuilder(model.n_features_in_, n_labels, categories)
+    builder.add_member(model.estimators_, 1.0, np.ones(n_labels), np.zeros(n_labels))
+    return MixtureMargins([builder.build(model.calibration_)], [], 0.0)
+
+
+def _chain(model: DynamicChainClassifier, categories: Categories) -> Layout:
+    n_outputs = model.n_labels_ + model.end_label_
+    builder = LayoutBuilder(model.n_features_in_ + n_outputs, n_outputs, categories)
+    for boosters in model.boosters_:
+        builder.add_boosters(boosters)
+    part = ChainPart(model.rule_, model.end_label_, model.prediction, model.cumulation)
+    return builder.build(None, chain=part)
+
+
+def _label_booster(booster: xgb.Booster | None, n_labels: int) -> CompiledBooster | None:
+    """Compile the booster of an order-free chain of labels that vary."""
+    if booster is None:
+        return None
+    builder = LayoutBuilder(2 * n_labels, n_labels, {})
+    builder.add_boosters([booster])
+    return CompiledBooster([builder.build(None, starts_from_features=True)])
+
+
+def _order_free(model: OrderFreeChainClassifier, categories: Categories) -> OrderFreePredictor:
+    return OrderFreePredictor(
+        _mean(model, categories),
+        _label_booster(model.booster_, int(model.calibration_.constant.varied.sum())),
+        model.calibration_,
+        {name: getattr(model, name) for name in ("prediction", "n_beams", "n_draws")},
+        model._seed,
+        getattr(model, "labelset_score_", None),
     )
+
+
+def _decision(
+    model: TunedDecisionClassifierCV | MultiLabelClassifier, categories: Categories
+) -> DecisionPredictor:
+    rule: Any = model.rule_
+    if isinstance(rule, JointLabelset):
+        booster = _label_booster(rule.booster, int(rule.constant.varied.sum()))
+        assert booster is not None
+        rule = CompiledJointLabelset(booster, rule.constant, rule.known, rule.prior)
+    source: MixtureMargins | ChainMargins
+    if isinstance(model, MultiLabelClassifier):
+        source = _mixture(model, categories)
+    elif all(type(each) is DynamicChainClassifier for each in model.estimators_):
+        chains = [_chain(each, categories) for each in model.estimators_]
+        source = ChainMargins(chains, model.calibration_)
+    else:
+        source = _mean(model, categories)
+    return DecisionPredictor(source, rule, model.calibration_.constant)
+
+
+def _compiled(model: Any) -> CompiledParts:
+    is_decider = isinstance(model, Decider)
+    check_is_fitted(model, model._fitted_attribute if is_decider else None)
+    first = model._predictors()[0] if is_decider else model
+    categories = getattr(first, "categories_", {})
+    predictor: Any
+    if isinstance(model, MultiLabelXGBClassifier):
+        builder = LayoutBuilder(model.n_features_in_, model.n_labels_, categories)
+        builder.add_boosters([model._booster_that_predicts()])
+        predictor = BoosterPredictor([builder.build(None)])
+    elif isinstance(model, DynamicChainClassifier):
+        predictor = ChainPredictor([_chain(model, categories)])
+    elif isinstance(model, OrderFreeChainClassifier):
+        predictor = _order_free(model, categories)
+    else:
+        predictor = _decision(model, categories)
+    return CompiledParts(InputForm.of(first), predictor)
 
 
 @documented
@@ -85,10 +150,12 @@ class CompiledModel:
 
     Parameters
     ----------
-    model : MultiLabelXGBClassifier, TunedDecisionClassifierCV or MultiLabelClassifier
-        A fitted estimator. Those of the last two have to consist of `MultiLabelXGBClassifier`,
-        `SketchedExtraTreesClassifier` and `LogisticLabels`. It is not changed, and later changes
-        to it have no effect.
+    model : estimator
+        A fitted `MultiLabelXGBClassifier`, `DynamicChainClassifier`, `MultiLabelClassifier`,
+        `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The last two have to be built on
+        `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or `LogisticLabels`, or
+        `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model is not changed, and
+        later changes to it have no effect.
     n_jobs : int or None, default=None
         Number of threads for batches, as in scikit-learn; None is all CPUs. It can be changed. 64
         rows and fewer are predicted by one thread.
@@ -110,8 +177,8 @@ class CompiledModel:
     Notes
     -----
     Margins of boosters are added up in XGBoost's order, so they are equal bit for bit, and so are
-    probabilities and mixtures of boosters only. Margins with forests or linear models differ by
-    at most 1e-6. Decision rules are those of the model.
+    probabilities, chains, and mixtures of boosters only. Margins with forests or linear models
+    differ by at most 1e-6. Decision rules are those of the model.
 
     X is checked as the model checks it. An array of float32 or float64, in any order, takes the
     fast path; it is taken column by column, without a warning if the model knows names of
@@ -128,38 +195,31 @@ class CompiledModel:
     """
 
     def __init__(self, model: Any, *, n_jobs: int | None = None) -> None:
-        kinds = (MultiLabelXGBClassifier, TunedDecisionClassifierCV, MultiLabelClassifier)
-        if type(model) not in kinds:
+        if type(model) not in _SERVED:
             raise TypeError(
-                f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in kinds[:-1])} "
-                f"or {kinds[-1].__name__}, not "
+                f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in _SERVED[:-1])} "
+                f"or {_SERVED[-1].__name__}, not "
                 f"{type(model).__module__}.{type(model).__name__}."
             )
         check_domain("n_jobs", n_jobs, Threads())
+        self._begin(_compiled(model), n_jobs)
+
+    def _begin(self, parts: CompiledParts, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
-        is_booster = type(model) is MultiLabelXGBClassifier
-        check_is_fitted(model, None if is_booster else "rule_")
-        first = model if is_booster else model._predictors()[0]
-        self._rule = None if is_booster else model.rule_
-        self._thresholds = (
-            np.asarray(self._rule._thresholds()) if isinstance(self._rule, _THRESHOLDS) else None
-        )
-        self._constant = None if is_booster else model.calibration_.constant
-        categories = getattr(first, "categories_", {})
-        if type(model) is MultiLabelClassifier:
-            self._kernel = _kernel_of_mixture(model, categories)
-        else:
-            builder = LayoutBuilder(model.n_features_in_, model.n_labels_, categories)
-            one, zero = np.ones(model.n_labels_), np.zeros(model.n_labels_)
-            builder.add_member([model] if is_booster else model.estimators_, 1.0, one, zero)
-            self._kernel = Kernel(builder.build(None if is_booster else model.calibration_))
-        # Without what it has learned but the form of the data, which it checks.
-        self._checker = clone(first)
-        vars(self._checker).update(learned_by(first))
+        self._parts = parts
+        self._predictor = parts.predictor
+        self._checker = parts.input.checker()
         is_sparse = self._checker._sparse_zeros() == "missing" and self._checker.sparse_X_
-        self._takes_arrays = not is_sparse and not hasattr(first, "categories_")
-        self.n_features_in_: int = model.n_features_in_
-        self.n_labels_: int = model.n_labels_
+        self._takes_arrays = not is_sparse and not hasattr(self._checker, "categories_")
+        self.n_features_in_: int = self._checker.n_features_in_
+        self.n_labels_: int = self._checker.n_labels_
+
+    @classmethod
+    def _of_parts(cls, parts: CompiledParts, n_jobs: int | None) -> Self:
+        """Make the model that a file stores."""
+        model = cls.__new__(cls)
+        model._begin(parts, n_jobs)
+        return model
 
     def decision_function(self, X: Any) -> NDArray[np.floating]:
         """Log-odds of every label.
@@ -172,14 +232,15 @@ class CompiledModel:
         Returns
         -------
         float array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
-            In single precision for a `MultiLabelXGBClassifier`.
+            In single precision for a `MultiLabelXGBClassifier`. Of a chain that of its
+            probabilities, clipped to 1e-6.
 
         Raises
         ------
         ValueError
             If X is not as described, or has other features than in `fit`.
         """
-        margins = self._margins(X)
+        margins = self._predictor.margins(self._outputs(X))
         return margins if self._checker.classes_.ndim == 2 else margins[:, 0]
 
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
@@ -200,7 +261,7 @@ class CompiledModel:
         ValueError
             If X is not as described, or has other features than in `fit`.
         """
-        return self._checker._proba_in_form_of_y(self._proba(self._margins(X)))
+        return self._checker._proba_in_form_of_y(self._predictor.proba(self._outputs(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, by the decision rule of the model.
@@ -220,31 +281,18 @@ class CompiledModel:
         ValueError
             If X is not as described, or has other features than in `fit`.
         """
-        margins = self._margins(X)
-        if self._rule is None or self._constant is None:
-            labels = (self._proba(margins) >= 0.5).astype(np.int64)
-        elif self._thresholds is not None:
-            labels = self._constant.in_labels((expit(margins) >= self._thresholds).astype(np.int64))
-        else:
-            labels = self._constant.in_labels(self._rule.decide(margins).astype(np.int64))
+        labels = self._predictor.labels(self._outputs(X))
         return self._checker._labels_in_form_of_y(labels)
 
-    def _margins(self, X: Any) -> NDArray[np.floating]:
+    def _outputs(self, X: Any) -> NDArray[np.floating]:
         if self._takes_arrays and type(X) is np.ndarray:
-            found = self._kernel.margins(X, self._threads(X))
+            found = self._predictor.outputs(X, self._threads(X))
             if found is not None:
                 return found
         checked = check_features(self._checker, X)
-        found = self._kernel.margins(checked, self._threads(checked))
+        found = self._predictor.outputs(checked, self._threads(checked))
         assert found is not None
         return found
 
     def _threads(self, X: Any) -> int:
         return n_threads(self.n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
-
-    def _proba(self, margins: NDArray[np.floating]) -> NDArray[np.floating]:
-        if self._constant is not None:
-            return self._constant.in_proba(expit(margins))
-        proba = margins.copy()
-        logistic(proba)
-        return proba

@@ -22,6 +22,8 @@ from scipy import sparse
 
 from xdcc.base.categories import Categories
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain.loop import Cumulation, Prediction
+from xdcc.chain.propagation import PropagationRule
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees
@@ -78,6 +80,19 @@ class MemberPart:
 
 
 @dataclass(frozen=True)
+class ChainPart:
+    """How a dynamic chain goes from round to round; the rounds are members.
+
+    The last features are those of the labels. `end_label`: whether the last output is one.
+    """
+
+    rule: PropagationRule
+    end_label: bool
+    prediction: Prediction
+    cumulation: Cumulation
+
+
+@dataclass(frozen=True)
 class Layout:
     """A model as flat arrays; `Compiled` in ``compiled_walk.h`` describes them."""
 
@@ -88,7 +103,7 @@ class Layout:
     slot_start: Ints
     slot_missing: NDArray[np.float32]
     slot_absent: NDArray[np.float32]
-    nodes: NDArray[Any]
+    nodes: Ints
     root: Ints
     sets: Ints
     leaf_value: NDArray[np.float32]
@@ -100,6 +115,36 @@ class Layout:
     members: list[MemberPart]
     slope: Floats
     intercept: Floats
+    starts_from_features: bool = False
+    chain: ChainPart | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, those of the labels in a chain included."""
+        return len(self.slot_start) - 1
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X."""
+        return self.n_features - (0 if self.chain is None else self.n_labels)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels, without the end label of a chain."""
+        return self.n_labels - (self.chain is not None and self.chain.end_label)
+
+    @property
+    def kind(self) -> str:
+        """What it computes: "chain", "from features", "single" or "mixture"."""
+        if self.chain is not None:
+            return "chain"
+        return (
+            "from features"
+            if self.starts_from_features
+            else "single"
+            if self.is_single
+            else "mixture"
+        )
 
 
 class _Nodes(NamedTuple):
@@ -169,8 +214,27 @@ class LayoutBuilder:
             MemberPart(trees, linear_parts, len(estimators), share, slope, intercept)
         )
 
-    def build(self, calibration: LabelCalibration | None) -> Layout:
-        """Make the arrays; with a calibration of the whole, or None for a single booster."""
+    def add_boosters(self, boosters: Sequence[xgb.Booster]) -> None:
+        """Add the boosters of a round of a chain, or a single one."""
+        first = len(self._trees)
+        for booster in boosters:
+            self._add_booster(booster)
+        nothing = np.zeros(self._n_labels)
+        trees = first, len(self._trees)
+        self._members.append(MemberPart(trees, (0, 0), len(boosters), 1.0, nothing, nothing))
+
+    def build(
+        self,
+        calibration: LabelCalibration | None,
+        *,
+        starts_from_features: bool = False,
+        chain: ChainPart | None = None,
+    ) -> Layout:
+        """Make the arrays.
+
+        With a calibration of the whole, or None for a single booster, which may start from margins
+        that are its first features, or for a chain.
+        """
         nodes = np.concatenate([np.empty(0, _NODE), *self._nodes])
         is_set = nodes["slot"] < 0
         keys, slot = np.unique(np.where(is_set, ~nodes["slot"], nodes["slot"]), return_inverse=True)
@@ -185,12 +249,12 @@ class LayoutBuilder:
         return Layout(
             n_labels=self._n_labels,
             width=self._width,
-            is_single=calibration is None,
+            is_single=calibration is None and chain is None,
             slot_feature=feature.astype(np.int32),
             slot_start=np.searchsorted(feature, np.arange(self._n_features + 1)).astype(np.int32),
             slot_missing=missing,
             slot_absent=np.where(keys & _ABSENT_IS_ZERO, np.float32(0), missing),
-            nodes=nodes,
+            nodes=nodes.view(np.int32).reshape(-1, 4),
             root=np.array(self._root, np.int32),
             sets=np.array(self._sets, np.uint32).view(np.int32),
             leaf_value=np.concatenate([np.empty(0, np.float32), *self._leaf_values]),
@@ -202,6 +266,8 @@ class LayoutBuilder:
             members=self._members,
             slope=constant_slope,
             intercept=constant,
+            starts_from_features=starts_from_features,
+            chain=chain,
         )
 
     def _add_booster(self, booster: xgb.Booster) -> None:

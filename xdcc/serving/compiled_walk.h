@@ -57,6 +57,16 @@ struct Member {
   double const* intercept;  // [n_labels]
 };
 
+struct Chain {            // of rounds, which are members; features end in the labels'
+  std::int64_t n_given;   // features of X
+  std::int64_t n_labels;  // without the end label, which follows them if there is one
+  std::int64_t labels_per_round;
+  bool all_compete;    // candidates="all"
+  bool by_certainty;   // order="certainty"
+  bool cumulated;      // what is predicted; else "standard"
+  bool keeps_maximum;  // cumulation="authors"
+};
+
 struct Compiled {
   std::int64_t n_features, n_labels, n_slots;
   std::int64_t width;                // n_labels, rounded up to a multiple of 4
@@ -77,6 +87,12 @@ struct Compiled {
   std::vector<Member> members;
   double const *slope, *intercept;  // [n_labels] of the whole
   bool has_sets, is_single;         // single: the margins of one booster
+  bool starts_from_features;        // the margins to start from are the first features
+  bool is_chain;
+  Chain chain;
+
+  std::int64_t NGiven() const { return is_chain ? chain.n_given : n_features; }
+  std::int64_t NOutputs() const { return is_chain ? chain.n_labels : n_labels; }
 };
 
 struct Rows {
@@ -90,19 +106,27 @@ struct Rows {
 
 /** @brief Working memory of a thread, for a block of rows. */
 struct Memory {
-  std::vector<float> features, slots, values;
+  std::vector<float> features, slots, values, proba, propagated, running;
   std::vector<double> frequencies, sums, totals;
   std::vector<std::int32_t> leaves;
+  std::vector<std::int64_t> row_numbers;
 
   Memory(Compiled const& model, Rows const& rows, std::int64_t n) {
     std::int64_t const n_labels = model.n_labels;
-    features.resize(rows.dense == nullptr ? 0 : n * model.n_features);
+    features.resize(rows.dense == nullptr ? 0 : n * model.n_features,
+                    std::numeric_limits<float>::quiet_NaN());
     slots.resize(n * model.n_slots);
     values.resize(n * model.width);
     frequencies.resize(n * 2 * n_labels);
     sums.resize(n * n_labels);
     totals.resize(n * n_labels);
     leaves.resize(std::max(n, model.most_trees) + kLanes);
+    if (model.is_chain) {
+      proba.resize(n * model.width);
+      propagated.resize(n * model.chain.n_labels);
+      running.resize(n * model.chain.n_labels);
+      row_numbers.resize(n);
+    }
   }
 };
 
@@ -240,15 +264,18 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
   }
 }
 
-/** @brief Add the margins of a booster or a forest to the sums of its member. */
-inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
-  std::int64_t const n_labels = model.n_labels;
-  bool const is_forest = tree.start == nullptr;
-  if (is_forest) {
-    std::fill_n(memory->frequencies.data(), n_rows * 2 * n_labels, 0.0);
+/** @brief Compute margins of a booster, or frequencies of labels in a forest. */
+inline void SumTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
+  if (tree.start == nullptr) {
+    std::fill_n(memory->frequencies.data(), n_rows * 2 * model.n_labels, 0.0);
   } else {
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      std::copy_n(tree.start, model.width, memory->values.data() + row * model.width);
+      float* values = memory->values.data() + row * model.width;
+      if (model.starts_from_features) {
+        std::copy_n(memory->features.data() + row * model.n_features, model.n_labels, values);
+      } else {
+        std::copy_n(tree.start, model.width, values);
+      }
     }
   }
   if (model.has_sets) {
@@ -256,6 +283,13 @@ inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_row
   } else {
     WalkTrees<false>(model, tree, n_rows, memory);
   }
+}
+
+/** @brief Add the margins of a booster or a forest to the sums of its member. */
+inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
+  std::int64_t const n_labels = model.n_labels;
+  bool const is_forest = tree.start == nullptr;
+  SumTrees(model, tree, n_rows, memory);
   auto const n_trees = static_cast<double>(tree.end - tree.begin);
   for (std::int64_t row = 0; row < n_rows; ++row) {
     double* sums = memory->sums.data() + row * n_labels;
@@ -374,13 +408,182 @@ inline bool LoadRow(Compiled const& model, Rows const& rows, std::int64_t row, f
   }
   char const* first = rows.dense + row * rows.row_stride;
   bool const is_infinite =
-      rows.is_double ? CopyRow<double>(first, rows.column_stride, model.n_features, features)
-                     : CopyRow<float>(first, rows.column_stride, model.n_features, features);
+      rows.is_double ? CopyRow<double>(first, rows.column_stride, model.NGiven(), features)
+                     : CopyRow<float>(first, rows.column_stride, model.NGiven(), features);
   for (std::int64_t s = 0; s < model.n_slots; ++s) {
     float const value = features[model.slot_feature[s]];
     slots[s] = std::isnan(value) ? model.slot_missing[s] : value;
   }
   return is_infinite;
+}
+
+/** @brief Turn margins into probabilities, in place, with the plugin's rounding. */
+inline void ApplyLogistic(float* values, std::size_t n) {
+  using namespace xgboost::multilabel;  // NOLINT: of the macros below
+  for (std::size_t i = 0; i < n; i += kLogisticLanes) {
+    auto const n_here = std::min(kLogisticLanes, n - i);
+    float here[kLogisticLanes] = {};
+    std::copy_n(values + i, n_here, here);
+    XDCC_LOGISTIC(here)
+#define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
+    XDCC_FOUR(XDCC_STORE)
+#undef XDCC_STORE
+    std::copy_n(here, n_here, values + i);
+  }
+}
+/** @brief A row in a chain. */
+struct ChainRow {
+  Compiled const& model;
+  float const* proba;         // [n_labels] of this round, and of the end label
+  float* __restrict slots;    // [n_slots]
+  float* __restrict known;    // [n_labels] what was propagated, NaN for none
+  float* __restrict running;  // [n_labels] largest probability while the label was open
+
+  /** @brief Take the probabilities of a round; return whether this row is at its end. */
+  bool Advance() {
+    Chain const& chain = model.chain;
+    float largest = 0.0f;
+    for (std::int64_t j = 0; j < chain.n_labels; ++j) {
+      if (std::isnan(known[j])) {
+        running[j] = std::max(running[j], proba[j]);
+        largest = std::max(largest, proba[j]);
+      }
+    }
+    if (model.n_labels > chain.n_labels) {
+      float const end = proba[chain.n_labels];
+      if (end >= 0.5f && end >= largest) {
+        return true;
+      }
+    }
+    if (chain.all_compete) {
+      PropagateAmongAll();
+      return false;
+    }
+    for (std::int64_t i = 0; i < chain.labels_per_round; ++i) {
+      auto const label = chain.by_certainty ? MostCertain() : PositiveOrLeast();
+      if (label < 0) {
+        return true;
+      }
+      Write(label);
+    }
+    return false;
+  }
+
+ private:
+  void Write(std::int64_t label) {
+    known[label] = proba[label];
+    auto const feature = model.chain.n_given + label;
+    for (auto s = model.slot_start[feature]; s < model.slot_start[feature + 1]; ++s) {
+      slots[s] = proba[label];
+    }
+  }
+
+  /** @brief The first open label for which `is_better(its probability, that of the best)`. */
+  template <typename IsBetter>
+  std::int64_t Best(IsBetter is_better) const {
+    std::int64_t best = -1;
+    for (std::int64_t j = 0; j < model.chain.n_labels; ++j) {
+      if (std::isnan(known[j]) && (best < 0 || is_better(proba[j], proba[best]))) {
+        best = j;
+      }
+    }
+    return best;
+  }
+
+  std::int64_t MostCertain() const {
+    return Best(
+        [](float one, float best) { return std::fabs(one - 0.5f) > std::fabs(best - 0.5f); });
+  }
+
+  std::int64_t PositiveOrLeast() const {
+    auto const label = Best([](float one, float best) { return one > best; });
+    return label < 0 || proba[label] >= 0.5f
+               ? label
+               : Best([](float one, float best) { return one < best; });
+  }
+
+  void PropagateAmongAll() {
+    std::int64_t largest = 0, smallest = 0;
+    for (std::int64_t j = 1; j < model.chain.n_labels; ++j) {
+      largest = proba[j] >= proba[largest] ? j : largest;
+      smallest = proba[j] < proba[smallest] ? j : smallest;
+    }
+    bool const positive = proba[largest] >= 0.5f;
+    auto const label = positive ? largest : smallest;
+    float const value = proba[label], stored = known[label];
+    if (std::isnan(stored) || (positive && stored >= 0.5f && value > stored) ||
+        (!positive && stored < 0.5f && value < stored)) {
+      Write(label);
+    }
+  }
+};
+
+/** @brief Mean probabilities of the boosters of a round, `memory->proba`. */
+inline void PredictRound(Compiled const& model, Member const& round, std::int64_t n_rows,
+                         Memory* memory) {
+  auto const n = n_rows * model.width;
+  float *proba = memory->proba.data(), *values = memory->values.data();
+  std::fill_n(proba, n, 0.0f);
+  for (auto i = round.trees_begin; i < round.trees_end; ++i) {
+    SumTrees(model, model.trees[i], n_rows, memory);
+    ApplyLogistic(values, n);
+    for (std::int64_t k = 0; k < n; ++k) {
+      proba[k] += values[k];
+    }
+  }
+  auto const n_boosters = static_cast<float>(round.n_estimators);
+  for (std::int64_t k = 0; k < n; ++k) {
+    proba[k] /= n_boosters;
+  }
+}
+
+/** @brief Predict probabilities of a block of rows whose slots are filled. */
+inline void RunChain(Compiled const& model, std::int64_t n_rows, Memory* memory, float* out) {
+  Chain const& chain = model.chain;
+  auto const n_labels = chain.n_labels;
+  std::fill_n(memory->propagated.data(), n_rows * n_labels,
+              std::numeric_limits<float>::quiet_NaN());
+  std::fill_n(memory->running.data(), n_rows * n_labels, 0.0f);
+  auto const at = [&](std::int64_t place) {
+    return ChainRow{model, memory->proba.data() + place * model.width,
+                    memory->slots.data() + place * model.n_slots,
+                    memory->propagated.data() + place * n_labels,
+                    memory->running.data() + place * n_labels};
+  };
+  auto const finish = [&](std::int64_t place) {
+    ChainRow const row = at(place);
+    float* of_row = out + memory->row_numbers[place] * n_labels;
+    for (std::int64_t j = 0; j < n_labels; ++j) {
+      bool const is_open = std::isnan(row.known[j]);
+      float const standard = is_open ? 0.0f : row.known[j];
+      bool const takes_maximum = chain.cumulated && (is_open || chain.keeps_maximum);
+      of_row[j] = takes_maximum ? row.running[j] : standard;
+    }
+  };
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    memory->row_numbers[row] = row;
+  }
+  auto n_going = n_rows;
+  for (Member const& round : model.members) {
+    if (n_going == 0) {
+      break;
+    }
+    PredictRound(model, round, n_going, memory);
+    for (auto place = n_going; place-- > 0;) {
+      if (at(place).Advance()) {
+        finish(place);
+        --n_going;  // the last row that goes on, which has advanced already, takes its place
+        ChainRow const from = at(n_going), to = at(place);
+        std::copy_n(from.slots, model.n_slots, to.slots);
+        std::copy_n(from.known, n_labels, to.known);
+        std::copy_n(from.running, n_labels, to.running);
+        memory->row_numbers[place] = memory->row_numbers[n_going];
+      }
+    }
+  }
+  for (std::int64_t place = 0; place < n_going; ++place) {
+    finish(place);
+  }
 }
 
 /** @brief Predict a block of rows; an iteration of the kernels' loops. */
@@ -397,8 +600,12 @@ inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
       return;
     }
   }
+  if (model.is_chain) {
+    RunChain(model, n_rows, memory, call->single_out + begin * model.chain.n_labels);
+    return;
+  }
   if (model.is_single) {
-    AddTrees(model, model.trees[0], n_rows, memory);
+    SumTrees(model, model.trees[0], n_rows, memory);
     for (std::int64_t row = 0; row < n_rows; ++row) {
       std::copy_n(memory->values.data() + row * model.width, n_labels,
                   call->single_out + (begin + row) * n_labels);
@@ -432,19 +639,5 @@ inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
   }
 }
 
-/** @brief Turn margins into probabilities, in place, with the plugin's rounding. */
-inline void ApplyLogistic(float* values, std::size_t n) {
-  using namespace xgboost::multilabel;  // NOLINT: of the macros below
-  for (std::size_t i = 0; i < n; i += kLogisticLanes) {
-    auto const n_here = std::min(kLogisticLanes, n - i);
-    float here[kLogisticLanes] = {};
-    std::copy_n(values + i, n_here, here);
-    XDCC_LOGISTIC(here)
-#define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
-    XDCC_FOUR(XDCC_STORE)
-#undef XDCC_STORE
-    std::copy_n(here, n_here, values + i);
-  }
-}
 }  // namespace xdcc
 #endif  // XDCC_SERVING_COMPILED_WALK_H_

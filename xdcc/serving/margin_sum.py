@@ -1,7 +1,8 @@
 """``margin_sum``: a model as a weighted sum of the margins of its members.
 
 Folds are averaged, calibrated and mixed by linear functions of margins (log-odds). So the margins
-of any such model are those of its members, each times a number for each label, plus a number.
+of any such model are those of its members, each times a number for each label, plus a number. A
+mixture with a second level is not such a model: it is a member of its own.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ class Part(NamedTuple):
     Attributes
     ----------
     model : estimator
-        A fitted classifier.
+        A fitted classifier: not an ensemble of folds, and no mixture but one with a second level.
     scale : float64 array of shape (n_labels,)
         What its margins are multiplied by; 0 for labels that are constant.
     """
@@ -49,12 +50,7 @@ class MarginSum(NamedTuple):
 
     def add(self, model: Any, scale: Floats) -> None:
         """Add the margins of a fitted classifier, times `scale`."""
-        if type(model) is MultiLabelClassifier:
-            if getattr(model, "stacked_", ()):
-                raise TypeError(
-                    "The MultiLabelClassifier has a second level (stacked_), which learned from "
-                    "the margins of its members: they are no sum. Use save_model."
-                )
+        if type(model) is MultiLabelClassifier and not has_second_level(model):
             scale = self._calibrate(model.calibration_, scale)
             for member in model.members_:
                 of_member = self._calibrate(member.calibration, member.share * scale)
@@ -75,6 +71,11 @@ class MarginSum(NamedTuple):
         return np.where(constant.varied, scale * calibration.slope, 0.0)
 
 
+def has_second_level(model: Any) -> bool:
+    """Tell whether a model is a mixture with a booster on the margins of its members."""
+    return type(model) is MultiLabelClassifier and bool(getattr(model, "stacked_", ()))
+
+
 def margin_sum(model: Any, refusal: Callable[[Any], str | None]) -> MarginSum:
     """Write a model as a weighted sum of margins.
 
@@ -92,7 +93,7 @@ def margin_sum(model: Any, refusal: Callable[[Any], str | None]) -> MarginSum:
     Raises
     ------
     TypeError
-        If a member is refused, or a mixture has a second level.
+        If a member is refused.
     NotFittedError
         Before `fit`.
 

@@ -12,6 +12,9 @@ Nothing in a file is executed, and only objects of a closed table of classes are
 with the size of the file before memory is allocated, every index of a tree with the tree, and
 boosters are checked before XGBoost reads them (``booster_file.py``). The same model gives the same
 bytes.
+
+A pipeline is stored as its last step, an estimator of ours, and a member ``steps.skops`` that is
+read only if the caller trusts it (``pipeline_file.py``).
 """
 
 import hashlib
@@ -19,22 +22,30 @@ import json
 import numbers
 import os
 import uuid
-import zipfile
-import zlib
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import xgboost as xgb
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.domains import Threads
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.plugin import plugin_version, require_plugin
+from xdcc.base.plugin import require_plugin
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
-from xdcc.serving.booster_file import ModelFileError, read_booster
+from xdcc.serving.booster_file import ModelFileError
+from xdcc.serving.compiled import CompiledModel
+from xdcc.serving.compiled_file import COMPILED, compiled_content, load_compiled
 from xdcc.serving.estimator_state import State, put_together, take_apart
+from xdcc.serving.file_parts import (
+    BROKEN,
+    booster_threads,
+    cannot_be_read,
+    listed,
+    stored_booster,
+    versions,
+)
 from xdcc.serving.known_classes import MODELS
+from xdcc.serving.pipeline_file import other_steps, with_other_steps
 
 FORMAT_VERSION = 2
 """Version of the file format, increased when an older :func:`load_model` would misread a file."""
@@ -44,17 +55,14 @@ _LARGEST_MANIFEST = 2**25
 """In bytes; parsed JSON takes about twenty times as many."""
 
 _ARRAY, _BOOSTER = "arrays/{:04}.npy", "boosters/{:04}.ubj"
-_BROKEN = (
-    *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
-    *(EOFError, zipfile.BadZipFile, zlib.error),
-)
-"""What libraries raise for unexpected content."""
-
+_STEPS = "steps.skops"
 _MARK = b"xdcc model sha256:"
 _DIGEST_LENGTH = 64
 
 
-def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None:
+def save_model(
+    model: MultiLabelEstimator | CompiledModel | Pipeline, path: str | os.PathLike[str]
+) -> None:
     """Write a trained estimator to one file.
 
     The file is written under a temporary name and renamed when it is complete. It replaces an older
@@ -62,10 +70,11 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
 
     Parameters
     ----------
-    model : estimator
-        Any fitted estimator of the package; it is not changed. Classifiers that it is built on
-        (`ThresholdClassifier`, most of `xdcc.baselines`) have to be estimators of the package, too,
-        or ``xgboost.XGBClassifier``.
+    model : estimator, CompiledModel or Pipeline
+        Any fitted estimator of the package, or what it was compiled to; it is not changed. Or a
+        scikit-learn pipeline whose last step is such an estimator: skops stores the other steps.
+        Classifiers that it is built on (`ThresholdClassifier`, most of `xdcc.baselines`) have to be
+        estimators of the package, too, or ``xgboost.XGBClassifier``.
     path : path-like
         Name of the file.
 
@@ -80,13 +89,16 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
         Before `fit`.
     ModelFileError
         If the file cannot be written there.
+    ImportError
+        If a pipeline has other steps and skops is not installed.
 
     Notes
     -----
     A `random_state` that is a generator is stored as None: `fit` has drawn from it, so its state
     would not reproduce the model. A `cv` that is a splitter is stored as None, too; `folds_` are
     its folds. Requests of scikit-learn's metadata routing are not stored. NumPy
-    scalars among the arguments come back as Python numbers.
+    scalars among the arguments come back as Python numbers. The `memory` of a pipeline is not
+    stored.
 
     Examples
     --------
@@ -97,7 +109,7 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
     >>> bool((load_model("model.xdcc").predict(data.X) == model.predict(data.X)).all())
     True
     """
-    content = _archive(model)
+    content = compiled_content(model) if isinstance(model, CompiledModel) else _archive(model)
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
@@ -110,20 +122,33 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
         raise ModelFileError(f"{target} cannot be written: {error}") from error
 
 
-def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    compiled: bool = False,
+    max_bytes: int | None = None,
+    trusted: Sequence[str] | None = None,
+) -> Any:
     """Read a trained estimator from a file of :func:`save_model`.
 
     Parameters
     ----------
     path : path-like
         The file.
+    compiled : bool, default=False
+        Whether to return a :class:`CompiledModel`. The file of one is mapped into memory, which
+        takes milliseconds; an estimator is compiled.
     max_bytes : int, optional
         Limit on the size of the file, packed and unpacked; no more bytes are read. In any case a
         file unpacks to at most 100 times its size.
+    trusted : sequence of str, optional
+        Names of types that you trust in the steps of a pipeline, beside those that skops trusts by
+        itself. Steps that skops makes are not checked as estimators of xdcc are, so None refuses
+        pipelines.
 
     Returns
     -------
-    estimator
+    estimator, CompiledModel or Pipeline
         Of the same class, with the same arguments and attributes. Its predictions are equal bit for
         bit.
 
@@ -131,12 +156,22 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     ------
     ModelFileError
         If the file does not exist, is not a model file, is truncated, altered or too large, has
-        another format, or holds something that the installed versions cannot read.
+        another format, or holds something that the installed versions cannot read; or a compiled
+        model without ``compiled=True``, or a pipeline with types that are not `trusted`.
+    ImportError
+        If it holds a pipeline and skops is not installed.
+    TypeError
+        If an estimator cannot be compiled, with ``compiled=True``.
     ValueError
         If `max_bytes` is not a positive whole number.
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
         a model for an XGBoost without it.
+
+    Notes
+    -----
+    Do not write to the file of a compiled model while it is loaded, since its pages are read when
+    they are needed: replace it, as :func:`save_model` does.
 
     Examples
     --------
@@ -148,49 +183,64 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
         raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")
+    if compiled:
+        found = load_compiled(Path(path), max_bytes)
+        if found is not None:
+            return found
     content = _checked_content(Path(path), max_bytes)
     require_plugin("load_model")
     written_by = "unknown versions"
     try:
         archive = Archive(content, max_bytes)
         manifest = _manifest(archive)
-        written_by = _listed(manifest["versions"])
+        written_by = listed(manifest["versions"])
         _check_format(manifest["format_version"], str(path), written_by)
-        return _restored(manifest, archive)
+        model = _restored(manifest, archive)
+        if _STEPS in archive.names:
+            if trusted is None:
+                raise ModelFileError(
+                    f"{path} holds a pipeline, whose other steps skops makes without the checks of "
+                    "xdcc: give trusted=[] if you trust the file."
+                )
+            last = str(manifest["last_step"]), model
+            model = with_other_steps(archive.read(_STEPS), last, trusted, max_bytes)
     except ModelFileError:
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         # The checksum is correct, so other versions or other code wrote this.
-        what = (str(error).splitlines() or [""])[0]  # without the stack of XGBoost's errors
-        raise ModelFileError(
-            f"{path} was written by {written_by} and cannot be read by {_listed(_versions())}: "
-            f"{type(error).__name__}: {what}"
-        ) from error
+        raise cannot_be_read(path, written_by, error) from error
+    return CompiledModel(model) if compiled else model
 
 
-def _archive(model: MultiLabelEstimator) -> bytes:
+def _archive(whole: Any) -> bytes:
+    model = whole[-1] if type(whole) is Pipeline else whole
     if type(model) not in MODELS:
         raise TypeError(
             f"save_model takes a fitted estimator of xdcc, not {type(model).__module__}."
-            f"{type(model).__name__}. A chain trained on Dask has to_local()."
+            f"{type(model).__name__}, alone or as the last step of a pipeline. A chain trained on "
+            "Dask has to_local()."
         )
     check_is_fitted(model)
     state = take_apart(model)
     put_together(state)  # raises an error if the file could not be read again
     manifest = {
         "format_version": FORMAT_VERSION,
-        "versions": _versions(),
+        "versions": versions(),
         "n_arrays": len(state.arrays),
-        "threads": [_n_threads(booster) for booster in state.boosters],
+        "threads": [booster_threads(booster) for booster in state.boosters],
         "objects": state.objects,
     }
+    steps = {}
+    if whole is not model:
+        manifest["last_step"] = whole.steps[-1][0]
+        steps[_STEPS] = other_steps(whole)
     described = json.dumps(manifest, allow_nan=False, indent=1).encode()
     if len(described) > _LARGEST_MANIFEST:
         raise ValueError(
             f"The names, categories and parameters of the model take {len(described)} bytes as "
             f"text, more than the {_LARGEST_MANIFEST} that a model file may hold."
         )
-    members = {_MANIFEST: described}
+    members = {_MANIFEST: described, **steps}
     for number, array in enumerate(state.arrays):
         members[_ARRAY.format(number)] = to_npy(array)
     for number, booster in enumerate(state.boosters):
@@ -208,6 +258,8 @@ def _checked_content(path: Path, max_bytes: int | None) -> bytes:
     if max_bytes is not None and len(content) > max_bytes:
         raise ModelFileError(f"{path} has more than max_bytes={max_bytes} bytes.")
     body, digest = content[:-_DIGEST_LENGTH], content[-_DIGEST_LENGTH:]
+    if body.startswith(COMPILED):
+        raise ModelFileError(f"{path} holds a compiled model: load it with compiled=True.")
     if not body.startswith(b"PK"):
         raise ModelFileError(f"{path} is not a model file: it does not begin like a zip archive.")
     if not body.endswith(_MARK):
@@ -247,13 +299,17 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
     if not isinstance(threads, list) or not all(type(number) is int for number in threads):
         raise ValueError("the boosters' numbers of threads are not a list of whole numbers")
     boosters = _names(_BOOSTER, len(threads), archive)
-    if archive.names != {_MANIFEST, *arrays, *boosters}:
+    steps = {_STEPS} if "last_step" in manifest else set()
+    if archive.names != {_MANIFEST, *steps, *arrays, *boosters}:
         raise ValueError("the members of the archive differ from its manifest")
     model = put_together(
         State(
             manifest["objects"],
             [from_npy(archive.read(name)) for name in arrays],
-            [_booster(archive.read(name), n) for name, n in zip(boosters, threads, strict=True)],
+            [
+                stored_booster(archive.read(name), n)
+                for name, n in zip(boosters, threads, strict=True)
+            ],
         )
     )
     if type(model) not in MODELS:
@@ -262,30 +318,10 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
     return model
 
 
-def _n_threads(booster: xgb.Booster) -> int:
-    """Return the one setting of a booster that its file does not store."""
-    return int(json.loads(booster.save_config())["learner"]["generic_param"]["nthread"])
-
-
-def _booster(content: bytes, n_threads: int) -> xgb.Booster:
-    try:
-        return read_booster(content, {"nthread": min(max(n_threads, 0), Threads.most)})
-    except ModelFileError as error:
-        raise ValueError(str(error)) from error  # load_model adds the file and its versions
-
-
 def _names(form: str, number: Any, archive: Archive) -> list[str]:
     if type(number) is not int or not 0 <= number < len(archive.names):
         raise ValueError(f"the number of {form.partition('/')[0]} is {number!r}")
     return [form.format(k) for k in range(number)]
-
-
-def _versions() -> dict[str, str | None]:
-    return {"xdcc": version("xdcc"), "xgboost": xgb.__version__, "plugin": plugin_version()}
-
-
-def _listed(versions: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {str(number)[:40]}" for name, number in versions.items())[:200]
 
 
 def _digest(content: bytes) -> bytes:

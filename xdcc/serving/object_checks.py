@@ -6,7 +6,7 @@ check.
 """
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, NotRequired, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +28,42 @@ from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
-from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
+from xdcc.decision.rules import (
+    ConstrainedRule,
+    F1Maximiser,
+    LeastCost,
+    MostProbableLabelset,
+    ThresholdPerLabel,
+)
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.serving.compiled_layout import Layout
+from xdcc.serving.compiled_parts import (
+    CHECKERS,
+    BoosterPredictor,
+    ChainMargins,
+    ChainPredictor,
+    CompiledBooster,
+    CompiledJointLabelset,
+    CompiledParts,
+    DecisionPredictor,
+    InputForm,
+    MixtureMargins,
+    OrderFreePredictor,
+)
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
     check_extra_trees,
     check_forest,
     check_label_trees,
+    check_layout,
     check_mixture,
     check_permutation,
     check_rules,
+    check_type,
     require,
 )
 
@@ -161,15 +183,15 @@ def _check_tuned(model: TunedDecisionClassifierCV) -> None:
 def _check_automatic(model: MultiLabelClassifier) -> None:
     _check_decision(model)
     require(len(model.members_) > 0, "members_")
-    for member in (*model.members_, *getattr(model, "stacked_", ())):
+    stacked = getattr(model, "stacked_", [])
+    for member in (*model.members_, *stacked):
         require(len(member.estimators) > 0, "estimators")
         _check_calibration(member.calibration, model.n_labels_)
-    rule = model.rule_
-    if isinstance(rule, JointLabelset):
-        require(all(part.shape == (model.n_labels_,) for part in rule.constant), "rule_")
-        n_varied = int(rule.constant.varied.sum())
-        check_boosters([rule.booster], 2 * n_varied, n_varied)
-        _check_known(rule.known, n_varied, "rule_")
+    n_margins = len(model.members_) * model.n_labels_
+    for estimator in (each for level in stacked for each in level.estimators):
+        require(isinstance(estimator, MultiLabelXGBClassifier), "a classifier of stacked_")
+        require(estimator.n_features_in_ == n_margins, "n_features_in_ of stacked_")
+        require(estimator.n_labels_ == model.n_labels_, "n_labels_ of stacked_")
 
 
 def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
@@ -182,13 +204,126 @@ def _check_known(known: KnownLabelsets, n_labels: int, what: str) -> None:
 
 
 def _check_decision(model: DecidingEnsemble) -> None:
-    n_labels, rule = model.n_labels_, model.rule_
+    n_labels = model.n_labels_
     _check_calibration(model.calibration_, n_labels)
     require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    _check_rule(model.rule_, n_labels)
+
+
+def _check_rule(rule: Any, n_labels: int) -> None:
+    if isinstance(rule, ConstrainedRule):
+        labels = rule.labels
+        require(labels.shape == rule.thresholds.shape == (len(labels),), "rule_")
+        require(bool(((labels >= 0) & (labels < n_labels)).all()), "rule_")
+        rule = rule.rule
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
         _check_known(rule.known, n_labels, "rule_")
+    if isinstance(rule, JointLabelset):
+        require(all(part.shape == (n_labels,) for part in rule.constant), "rule_")
+        n_varied = int(rule.constant.varied.sum())
+        check_boosters([rule.booster], 2 * n_varied, n_varied)
+        _check_known(rule.known, n_varied, "rule_")
+
+
+@_check.register
+def _check_layout(layout: Layout) -> None:
+    check_layout(layout)
+
+
+@_check.register
+def _check_input_form(form: InputForm) -> None:
+    require(form.checked_by in CHECKERS, "the class that checks X")
+    for name, value in form.learned.items():
+        known = MultiLabelEstimator._stored.get(name)
+        require(known is not None, name)
+        is_optional = get_origin(known) is NotRequired
+        check_type(value, get_args(known)[0] if is_optional else known, name)
+    checker = form.checker()
+    required = (
+        name
+        for name, type_ in MultiLabelEstimator._stored.items()
+        if get_origin(type_) is not NotRequired
+    )
+    require(all(hasattr(checker, name) for name in required), "the form of X")
+    _check_common(checker)
+
+
+@_check.register
+def _check_mixture_margins(source: MixtureMargins) -> None:
+    layouts, n_members = source.layouts, len(source.shares)
+    require(len(layouts) == (n_members + 1 if n_members else 1), "layouts")
+    require(np.isfinite([source.second_share, *source.shares]).all(), "shares")
+    _check_layouts(layouts[: max(n_members, 1)], "mixture")
+    if n_members:
+        _check_layouts(layouts[n_members:], "mixture")
+        n_labels = layouts[0].n_labels
+        require(layouts[-1].n_features == n_members * n_labels, "layouts")
+        require(layouts[-1].n_labels == n_labels, "layouts")
+
+
+@_check.register
+def _check_chain_margins(source: ChainMargins) -> None:
+    _check_layouts(source.layouts, "chain")
+    _check_calibration(source.calibration, source.layouts[0].n_outputs)
+
+
+@_check.register
+def _check_one_layout(predictor: BoosterPredictor | ChainPredictor | CompiledBooster) -> None:
+    require(len(predictor.layouts) == 1, "layouts")
+    kind = {BoosterPredictor: "single", ChainPredictor: "chain", CompiledBooster: "from features"}
+    _check_layouts(predictor.layouts, kind[type(predictor)])
+
+
+def _check_layouts(layouts: list[Layout], kind: str) -> None:
+    """Check that layouts are of a kind, and have the same features and labels."""
+    first, *_ = layouts
+    for layout in layouts:
+        require(layout.kind == kind, "layouts")
+        require(layout.n_features == first.n_features, "n_features")
+        require(layout.n_outputs == first.n_outputs, "n_labels")
+
+
+@_check.register
+def _check_decision_predictor(predictor: DecisionPredictor) -> None:
+    n_labels, rule = predictor.source.layouts[0].n_outputs, predictor.rule
+    require(all(part.shape == (n_labels,) for part in predictor.constant), "constant")
+    if isinstance(rule, CompiledJointLabelset):
+        require(all(part.shape == (n_labels,) for part in rule.constant), "rule")
+        n_varied = int(rule.constant.varied.sum())
+        require(rule.booster.layouts[0].n_labels == n_varied, "rule")
+        _check_known(rule.known, n_varied, "rule")
+        float(rule.prior)
+    else:
+        _check_rule(rule, n_labels)
+
+
+@_check.register
+def _check_order_free_predictor(predictor: OrderFreePredictor) -> None:
+    calibration, params = predictor.calibration, predictor.params
+    n_labels = predictor.source.layouts[0].n_labels
+    _check_calibration(calibration, n_labels)
+    n_varied = int(calibration.constant.varied.sum())
+    if predictor.booster is not None:
+        require(predictor.booster.layouts[0].n_labels == n_varied, "booster")
+    predictor._chain._check_params()
+    require(max(params["n_beams"], params["n_draws"]) <= 2**20, "params")
+    np.random.default_rng(predictor.seed)
+    if predictor.score is not None:
+        _check_known(predictor.score.known, n_varied, "score")
+    require(predictor.score is not None or params["prediction"] != "subset_accuracy", "score")
+
+
+@_check.register
+def _check_compiled_parts(parts: CompiledParts) -> None:
+    learned, predictor = parts.input.learned, parts.predictor
+    if isinstance(predictor, DecisionPredictor | OrderFreePredictor):
+        layout = predictor.source.layouts[0]
+    else:
+        layout = predictor.layouts[0]
+    require(layout.n_outputs == learned["n_labels_"], "n_labels")
+    require(layout.n_given == learned["n_features_in_"], "n_features_in_")
 
 
 @_check.register

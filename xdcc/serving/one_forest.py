@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.serving.booster_file import read_booster
-from xdcc.serving.margin_sum import Part, margin_sum
+from xdcc.serving.margin_sum import Part, has_second_level, margin_sum
 
-_LEAST_START = np.float32(1e-6)
-"""The plugin clips a `base_score` this far from 0 and 1."""
+_INSTEAD = "use CompiledModel, to_onnx or save_model"
 
 _OF_CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 """Lists of a tree that are empty if it tests numbers only."""
@@ -50,7 +49,7 @@ def to_forest(model: Any) -> xgb.Booster:
     TypeError
         If the model, or one of its members, is not a booster: forests and linear models are not
         sums of log-odds over trees, the rounds of a chain depend on each other, and so does the
-        second level of a mixture. The message names it.
+        second level of a mixture. The message names it and what to use.
     NotFittedError
         Before `fit`.
 
@@ -70,19 +69,12 @@ def to_forest(model: Any) -> xgb.Booster:
     found = scaled_trees(total.parts)
     joined = _read(total.parts[0].model)  # names and types of features are the same in all
     learner = joined["learner"]
-    param = learner["learner_model_param"]
-    trees = [_single_leaf(total.intercept + found.start, param["num_feature"]), *found.trees]
-    for number, tree in enumerate(trees):
-        tree["id"] = number
-    param["base_score"] = json.dumps([0.5] * len(found.start), separators=(",", ":"))
+    learner["learner_model_param"]["base_score"] = json.dumps(
+        [0.5] * len(found.start), separators=(",", ":")
+    )
     learner["attributes"] = {}
     learner["objective"] = {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}}
-    learner["gradient_booster"]["model"] |= {
-        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
-        "iteration_indptr": list(range(len(trees) + 1)),
-        "tree_info": [0] * len(trees),
-        "trees": trees,
-    }
+    _put_trees(joined, [single_leaf(total.intercept + found.start), *found.trees])
     return read_booster(json.dumps(joined).encode())
 
 
@@ -90,9 +82,15 @@ def why_no_booster(member: Any) -> str | None:
     """Say why a member of a model is not a sum over trees; None if it is."""
     if type(member) is MultiLabelXGBClassifier:
         return None
+    if has_second_level(member):
+        return (
+            "The MultiLabelClassifier has a second level (stacked_), a booster on the margins of "
+            f"its members, so its margins are not a sum over trees: {_INSTEAD}"
+        )
     return (
         f"{type(member).__name__} is not a booster: a forest of boosters holds those of "
-        "MultiLabelXGBClassifier, alone or in a TunedDecisionClassifierCV or MultiLabelClassifier"
+        "MultiLabelXGBClassifier, alone or in a TunedDecisionClassifierCV or MultiLabelClassifier. "
+        f"For others, {_INSTEAD}"
     )
 
 
@@ -125,9 +123,9 @@ def scaled_trees(parts: Sequence[Part]) -> ScaledTrees:
     """
     trees, start = [], np.zeros(len(parts[0].scale))
     for model, scale in parts:
-        learner = _read(model)["learner"]
-        start += scale * _start(learner)
-        for tree in learner["gradient_booster"]["model"]["trees"] if scale.any() else ():
+        own, own_start = trees_of(model)
+        start += scale * own_start
+        for tree in own if scale.any() else ():
             leaves = leaf_values(tree) * scale
             if len(tree["left_children"]) == 1:
                 start += leaves[0]
@@ -137,16 +135,37 @@ def scaled_trees(parts: Sequence[Part]) -> ScaledTrees:
     return ScaledTrees(trees, start)
 
 
+def trees_of(model: MultiLabelXGBClassifier) -> ScaledTrees:
+    """Read the trees of a booster as they are, those without a test, too, and what it starts from.
+
+    XGBoost says what it predicts with a leaf of zeros: NumPy's logarithm is rounded in another way.
+    """
+    read = _read(model)
+    trees = read["learner"]["gradient_booster"]["model"]["trees"]
+    _put_trees(read, [single_leaf(np.zeros(model.n_labels_))])
+    row = np.zeros((1, model.n_features_in_), np.float32)
+    start = read_booster(json.dumps(read).encode()).inplace_predict(
+        row, predict_type="margin", validate_features=False
+    )
+    return ScaledTrees(trees, start.reshape(-1).astype(np.float64))
+
+
 def _read(model: MultiLabelXGBClassifier) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(model._booster_that_predicts().save_raw("json"))
     return found
 
 
-def _start(learner: dict[str, Any]) -> NDArray[np.float32]:
-    """Margins that the trees of a booster are added to, as the plugin computes them."""
-    score = np.array(json.loads(learner["learner_model_param"]["base_score"]), np.float32)
-    one = np.float32(1)
-    return -np.log(one / np.clip(score, _LEAST_START, one - _LEAST_START) - one)
+def _put_trees(read: dict[str, Any], trees: list[dict[str, Any]]) -> None:
+    """Replace the trees of a booster in XGBoost's JSON."""
+    for number, tree in enumerate(trees):
+        tree["id"] = number
+        tree["tree_param"]["num_feature"] = read["learner"]["learner_model_param"]["num_feature"]
+    read["learner"]["gradient_booster"]["model"] |= {
+        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
+        "iteration_indptr": list(range(len(trees) + 1)),
+        "tree_info": [0] * len(trees),
+        "trees": trees,
+    }
 
 
 def is_leaf(tree: dict[str, Any]) -> NDArray[np.bool_]:
@@ -178,7 +197,7 @@ def _put_leaves(tree: dict[str, Any], values: NDArray[np.float32]) -> None:
     tree["base_weights"] = [0.0] * len(tree["left_children"])
 
 
-def _single_leaf(values: Floats, n_features: str) -> dict[str, Any]:
+def single_leaf(values: Floats) -> dict[str, Any]:
     """Make a tree without a test."""
     in_leaf = values.astype(np.float32).tolist()
     n_labels = len(in_leaf)
@@ -189,7 +208,6 @@ def _single_leaf(values: Floats, n_features: str) -> dict[str, Any]:
         "left_children": [-1],
         "tree_param": {
             "num_deleted": "0",
-            "num_feature": n_features,
             "num_nodes": "1",
             "size_leaf_vector": str(n_labels),
         },

@@ -3,29 +3,38 @@
 Boosters are joined as in :mod:`xdcc.serving.one_forest`, each forest and linear model is a part of
 its own. The sum over a model's trees is in single precision, as in XGBoost; everything after it is
 in double precision, as in the model.
+
+A second level compares the margins of members with thresholds, so it needs the very margins of the
+model. Below it, each booster is an operator of its own, with its trees as they are, in their order.
 """
 
 import json
+from collections.abc import Sequence
 from importlib.metadata import version
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.mixture import Member
 from xdcc.base.margins import LIMITS
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import ThresholdClassifier
+from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees
 from xdcc.linear import LogisticLabels
-from xdcc.serving.margin_sum import MarginSum, margin_sum
-from xdcc.serving.one_forest import scaled_trees
+from xdcc.serving.margin_sum import MarginSum, has_second_level, margin_sum
+from xdcc.serving.one_forest import scaled_trees, single_leaf, trees_of
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
-from xdcc.serving.onnx_trees import add_trees, booster_nodes, forest_nodes
+from xdcc.serving.onnx_trees import Nodes, add_trees, booster_nodes, forest_nodes
 
 _MEMBERS = (MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels)
 
@@ -53,7 +62,7 @@ def to_onnx(model: Any) -> Any:
     ------
     TypeError
         If the graph cannot hold the model; the message names what: a chain, a category, the rule
-        "joint_labelset", the second level of a mixture, another estimator.
+        "joint_labelset", another estimator.
     NotFittedError
         Before `fit`.
     ImportError
@@ -66,6 +75,12 @@ def to_onnx(model: Any) -> Any:
 
     Margins differ from those of the model by single precision, usually less than 1e-5. A label
     differs only where its probability, or the best labelset, is as close to a tie.
+
+    The second level of a MultiLabelClassifier compares margins of members with thresholds. A margin
+    that is rounded in another way may be on the other side, and the row then gets another leaf of a
+    tree. A runtime that adds up trees one after the other, in their order, as onnxruntime does with
+    ``intra_op_num_threads=1``, rounds as XGBoost does. With several threads few rows are off by a
+    leaf.
 
     Examples
     --------
@@ -108,6 +123,8 @@ def to_onnx(model: Any) -> Any:
 
 def _why_not(member: Any) -> str | None:
     """Say why ONNX cannot hold a member of a model; None if it can."""
+    if has_second_level(member):
+        return next(filter(None, map(_why_not, member.estimators_)), None)
     if type(member) not in _MEMBERS:
         can = "boosters, extra trees, linear models, their mixtures and decision rules"
         return f"{type(member).__name__} has no form as a graph of ONNX; to_onnx takes {can}"
@@ -151,20 +168,72 @@ def _add_margins(graph: Graph, X: str, total: MarginSum) -> str:
         trees, start = scaled_trees(boosters)
         intercept += start
         if trees:
-            seen = X
-            if getattr(boosters[0].model, "sparse_X_", False):
-                zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
-                seen = graph.add("Where", graph.add("Equal", X, zero), missing, X)
-            summed = add_trees(graph, seen, *booster_nodes(trees), "BRANCH_LT")
-            terms.append(graph.cast(summed, np.float64))
+            terms.append(_add_trees_of(graph, X, boosters[0].model, trees))
     for model, scale in total.parts:
-        if type(model) is MultiLabelXGBClassifier or not scale.any():
-            continue
-        add = _add_forest if type(model) is SketchedExtraTreesClassifier else _add_linear
-        factor = graph.constant(scale, np.float64)
-        terms.append(graph.add("Mul", add(graph, X, model), factor))
+        if type(model) is not MultiLabelXGBClassifier and scale.any():
+            own = _add_margins_of(graph, X, model)
+            terms.append(graph.add("Mul", own, graph.constant(scale, np.float64)))
     terms.append(graph.add("Expand", graph.constant(intercept, np.float64), shape))
     return graph.add("Sum", *terms)
+
+
+def _add_margins_of(graph: Graph, X: str, model: Any) -> str:
+    """Add the margins of one estimator, float64."""
+    if type(model) is MultiLabelXGBClassifier:
+        trees, start = trees_of(model)
+        return _add_trees_of(graph, X, model, [single_leaf(start), *trees])
+    if type(model) is SketchedExtraTreesClassifier:
+        return _add_forest(graph, X, model)
+    if type(model) is LogisticLabels:
+        return _add_linear(graph, X, model)
+    return _add_two_levels(graph, X, model)
+
+
+def _add_trees_of(
+    graph: Graph, X: str, model: MultiLabelXGBClassifier, trees: list[dict[str, Any]]
+) -> str:
+    """Add the sum over trees of boosters, of which `model` is one, float64."""
+    if getattr(model, "sparse_X_", False):
+        zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
+        X = graph.add("Where", graph.add("Equal", X, zero), missing, X)
+    return graph.cast(add_trees(graph, X, *booster_nodes(trees), "BRANCH_LT"), np.float64)
+
+
+def _add_two_levels(graph: Graph, X: str, model: MultiLabelClassifier) -> str:
+    """Add the margins of a mixture with a second level, see `mixed_margins`."""
+    of_members = [_add_member(graph, X, member) for member in model.members_]
+    mixed = _weighted(graph, [member.share for member in model.members_], of_members)
+    features = graph.cast(graph.add("Concat", *of_members, axis=1), np.float32)
+    for level in model.stacked_:
+        own = _add_member(graph, features, level)
+        mixed = _weighted(graph, [1 - level.share, level.share], [mixed, own])
+    return _calibrated(graph, model.calibration_, mixed)
+
+
+def _add_member(graph: Graph, X: str, member: Member) -> str:
+    """Add calibrated margins of a member, in the same order of operations as the model."""
+    summed = graph.add(
+        "Sum", *(_add_margins_of(graph, X, estimator) for estimator in member.estimators)
+    )
+    number = graph.constant(len(member.estimators), np.float64)
+    return _calibrated(graph, member.calibration, graph.add("Div", summed, number))
+
+
+def _weighted(graph: Graph, shares: Sequence[float], margins: Sequence[str]) -> str:
+    """Add a weighted sum."""
+    terms = (
+        graph.add("Mul", each, graph.constant(share, np.float64))
+        for share, each in zip(shares, margins, strict=True)
+    )
+    return graph.add("Sum", *terms)
+
+
+def _calibrated(graph: Graph, calibration: LabelCalibration, margins: str) -> str:
+    """Add what `LabelCalibration.margins` does."""
+    scaled = graph.add("Mul", margins, graph.constant(calibration.slope, np.float64))
+    shifted = graph.add("Add", scaled, graph.constant(calibration.intercept, np.float64))
+    constant = calibration.constant
+    return _with_constants(graph, shifted, logit(constant.proba), np.float64)
 
 
 def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> str:
@@ -187,16 +256,34 @@ def _add_frequencies(graph: Graph, X: str, forest: ExtraTrees) -> str:
     n_trees = len(forest.start) - 1
     one = graph.constant(1, np.float64)
     if leaves.known is None:
-        summed = graph.cast(add_trees(graph, X, nodes, leaves.positive, "BRANCH_LEQ"), np.float64)
+        summed = _add_shares(graph, X, nodes, leaves.positive, n_trees)
         mean = graph.add("Div", summed, graph.constant(n_trees, np.float64))
         return graph.add("Min", mean, one)
     both = sparse.csr_array(sparse.hstack((leaves.positive, leaves.known)))
-    summed = graph.cast(add_trees(graph, X, nodes, both, "BRANCH_LEQ"), np.float64)
+    summed = _add_shares(graph, X, nodes, both, n_trees)
     positive, known = graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2)
     is_known = graph.add("Greater", known, graph.constant(0, np.float64))
     weight = graph.add("Where", is_known, known, one)
     mean = graph.add("Min", graph.add("Div", positive, weight), one)
     return graph.add("Where", is_known, mean, graph.constant(forest.labels.mean, np.float64))
+
+
+def _add_shares(graph: Graph, X: str, nodes: Nodes, shares: sparse.csr_array, n_trees: int) -> str:
+    """Add sums over trees of numbers from 0 to 1, float64.
+
+    The operator adds in single precision. So each number is a multiple of `step`, sums of which are
+    not rounded, and a small rest.
+    """
+    step = 2.0 ** (ceil(log2(n_trees)) - 23)
+    multiple = shares.copy()
+    multiple.data = np.round(shares.data / step) * step
+    rest = shares - multiple
+    rest.eliminate_zeros()
+    if not rest.nnz:
+        return graph.cast(add_trees(graph, X, nodes, multiple, "BRANCH_LEQ"), np.float64)
+    both = sparse.csr_array(sparse.hstack((multiple, rest)))
+    summed = graph.cast(add_trees(graph, X, nodes, both, "BRANCH_LEQ"), np.float64)
+    return graph.add("Add", *graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2))
 
 
 def _add_linear(graph: Graph, X: str, model: LogisticLabels) -> str:

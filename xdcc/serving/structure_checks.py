@@ -26,6 +26,7 @@ from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.lacovac.tree import LabelTrees
 from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.rdt.forest import Forest
+from xdcc.serving.compiled_layout import Layout, LinearPart
 
 
 def check_type(value: object, annotation: Any, place: str) -> None:
@@ -246,6 +247,107 @@ def check_rules(rules: RuleList, n_features: int, n_labels: int) -> None:
     _check_starts(rules.head_start, len(rules), len(rules.head_label), "head_start")
     require(rules.head_score.shape == rules.head_label.shape, "head_score")
     _check_indices(rules.head_label, n_labels, "head_label")
+
+
+def check_layout(layout: Layout) -> None:
+    """Check the arrays of a compiled model: `compiled_walk.h` follows all indices in them."""
+    n_features, n_slots, n_labels = (
+        len(layout.slot_start) - 1,
+        len(layout.slot_feature),
+        layout.n_labels,
+    )
+    require(n_labels > 0 and layout.width == -(-n_labels // 4) * 4, "width")
+    _check_indices(layout.slot_feature, n_features, "slot_feature")
+    _check_starts(layout.slot_start, n_features, n_slots, "slot_start")
+    features = np.repeat(np.arange(n_features), np.diff(layout.slot_start))
+    require(np.array_equal(layout.slot_feature, features), "slot_feature")
+    require(layout.slot_missing.shape == layout.slot_absent.shape == (n_slots,), "slot_missing")
+    require(layout.slope.shape == layout.intercept.shape == (n_labels,), "slope")
+    require(
+        layout.leaf_value.ndim == 1 and len(layout.leaf_value) % layout.width == 0, "leaf_value"
+    )
+    _check_starts(
+        layout.leaf_start, len(layout.leaf_start) - 1, len(layout.leaf_label), "leaf_start"
+    )
+    _check_indices(layout.leaf_label, 2 * n_labels, "leaf_label")
+    require(layout.leaf_share.shape == layout.leaf_label.shape, "leaf_share")
+    _check_tree_parts(layout)
+    _check_nodes(layout)
+    for part in layout.linear:
+        _check_linear_part(part, n_features, n_labels)
+    for member in layout.members:
+        for (begin, end), n in (
+            (member.trees, len(layout.trees)),
+            (member.linear, len(layout.linear)),
+        ):
+            require(0 <= begin <= end <= n, "members")
+        require(0 < member.n_estimators < 2**31 and np.isfinite(member.share), "members")
+        require(member.slope.shape == member.intercept.shape == (n_labels,), "members")
+    of_boosters = all(part.start.size > 0 for part in layout.trees)
+    if layout.is_single:
+        require(len(layout.trees) == 1 and of_boosters, "is_single")
+    if layout.starts_from_features:
+        require(layout.is_single and n_features == 2 * n_labels, "starts_from_features")
+    if layout.chain is not None:
+        require(of_boosters and not layout.is_single, "chain")
+        require(layout.n_given > 0 and layout.n_outputs > 0, "chain")
+        require(0 < layout.chain.rule.labels_per_round <= n_labels, "chain")
+
+
+def _check_tree_parts(layout: Layout) -> None:
+    """Check that boosters and forests have all trees, one after the other."""
+    end = 0
+    for part in layout.trees:
+        require(part.begin == end and part.begin <= part.end, "trees")
+        end = part.end
+        is_forest = part.start.size == 0
+        require(part.start.shape == (0 if is_forest else layout.width,), "start")
+        require(part.mean.shape == (layout.n_labels if is_forest else 0,), "mean")
+    require(layout.root.shape == (end,), "root")
+
+
+def _check_nodes(layout: Layout) -> None:
+    """Check that tests of a tree are together, each before those below it, and its leaves exist."""
+    nodes, root, sets = layout.nodes, layout.root, layout.sets
+    require(nodes.ndim == 2 and nodes.shape[1] == 4 and sets.ndim == 1, "nodes")
+    is_forest = np.repeat(
+        [part.start.size == 0 for part in layout.trees],
+        [part.end - part.begin for part in layout.trees],
+    ).astype(bool)
+    n_leaves = np.where(
+        is_forest, len(layout.leaf_start) - 1, len(layout.leaf_value) // layout.width
+    )
+    require((root >= -n_leaves).all(), "root")
+    tested = np.flatnonzero(root >= 0)
+    begin = np.append(root[tested], len(nodes))
+    require(begin[0] == 0 and (np.diff(begin) > 0).all(), "root")
+    size, every = np.diff(begin), np.arange(len(nodes))
+    least, end = np.repeat(-n_leaves[tested], size), np.repeat(begin[1:], size)
+    for child in (nodes[:, 2], nodes[:, 3]):
+        require(((child > every) | (child < 0)).all(), "nodes")
+        require(((child >= least) & (child < end)).all(), "nodes")
+    slot = nodes[:, 1]
+    of_set = np.flatnonzero(slot < 0)
+    _check_indices(np.where(slot < 0, ~slot, slot), len(layout.slot_feature), "nodes")
+    require(not np.isnan(nodes[:, 0].copy().view(np.float32)[slot >= 0]).any(), "nodes")
+    place = nodes[of_set, 0].astype(np.int64)
+    _check_indices(place, len(sets), "sets")
+    n_values = sets[place].astype(np.int64)
+    require((n_values >= 0).all() and (place - n_values // -32 < len(sets)).all(), "sets")
+
+
+def _check_linear_part(part: LinearPart, n_features: int, n_labels: int) -> None:
+    """Check the columns of linear models."""
+    n_columns = len(part.square)
+    for name in ("column", "n_values", "indicator", "fill"):
+        require(getattr(part, name).shape == (n_features,), name)
+    require(part.weight.shape == (n_columns * n_labels,), "weight")
+    require(part.square.ndim == 1 and part.intercept.shape == (n_labels,), "intercept")
+    _check_indices(part.n_values, n_columns + 1, "n_values")
+    _check_indices(
+        part.column.astype(np.int64), n_columns + 1 - np.maximum(part.n_values, 1), "column"
+    )
+    _check_indices(part.indicator.astype(np.int64) + 1, n_columns + 1, "indicator")
 
 
 def check_mixture(mixture: Mixture, n_columns: int | None, n_labels: int) -> None:

@@ -1,25 +1,39 @@
-"""Models in files: ``.xdcc`` files, and exported chains.
+"""Models in files: ``.xdcc`` files, compiled models, and exported chains.
 
-Of ``.xdcc`` files bytes and entries of every member are edited, below a right checksum; of exports
-the entries of ``chain.json`` and bytes of the boosters.
+Of ``.xdcc`` files bytes and entries of every member are edited, below a right checksum; of compiled
+models bytes, entries of the header and numbers in the arrays; of exports the entries of
+``chain.json`` and bytes of the boosters.
 """
 
 import hashlib
 import io
 import json
+import math
+import random
 import shutil
 import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from scipy import sparse
 
 import xdcc
 from tests.fuzz.target import Target, mutated_bytes, mutated_data
-from xdcc.serving import ModelFileError, StockChain, load_model, save_model, to_stock
+from xdcc.serving import (
+    CompiledModel,
+    ModelFileError,
+    StockChain,
+    load_model,
+    save_model,
+    to_stock,
+)
 from xdcc.serving.archive import pack
+from xdcc.serving.compiled_file import compiled_content
 from xdcc.serving.stock_chain import ExportError
 
 MARK = b"xdcc model sha256:"
@@ -93,6 +107,84 @@ model_archive = Target(members | archives, attempt_model_archive, (ModelFileErro
 X_STOCK_CHAIN = pd.DataFrame(_rng.normal(size=(60, 3)), columns=list("abc"))
 X_STOCK_CHAIN["d"] = pd.Categorical.from_codes(_rng.integers(0, 3, 60), ["x", "y", "z"])
 Y_STOCK_CHAIN = (_rng.random((60, 3)) < 0.5).astype(int)
+
+
+def _tuned(estimator: Any) -> xdcc.decision.TunedDecisionClassifierCV:
+    return xdcc.decision.TunedDecisionClassifierCV(estimator, cv=2, n_jobs=1)
+
+
+_COMPILED = [
+    MODELS[0],
+    _tuned(MODELS[0]),
+    _tuned(xdcc.forest.SketchedExtraTreesClassifier(2, random_state=0, n_jobs=1)),
+    _tuned(xdcc.linear.LogisticLabels(C=1.0)),
+    *MODELS[1:3],
+]
+COMPILED = [
+    *(CompiledModel(model.fit(X, Y)) for model in _COMPILED),
+    CompiledModel(_tuned(MODELS[0]).fit(X_STOCK_CHAIN, Y_STOCK_CHAIN)),
+]
+
+
+def _compiled() -> list[tuple[bytes, dict[str, Any], bytes]]:
+    """Return what stands before the header, the header, and the arrays of each file."""
+    found = []
+    for model in COMPILED:
+        content = compiled_content(model)
+        begin = content.index(b"\n") + 9
+        end = begin + int.from_bytes(content[begin - 8 : begin], "little")
+        found.append((content[: begin - 8], json.loads(content[begin:end]), content[end:-32]))
+    return found
+
+
+FILES_COMPILED = _compiled()
+
+
+def _joined(before: bytes, header: bytes, arrays: bytes) -> bytes:
+    header += b" " * (-(len(before) + 8 + len(header)) % 64)
+    return before + len(header).to_bytes(8, "little") + header + arrays
+
+
+def _with_numbers(number: int, seed: int) -> bytes:
+    """Change some of the whole numbers in the arrays."""
+    before, header, arrays = FILES_COMPILED[number]
+    rng, edited = random.Random(seed), bytearray(arrays)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        kind, shape, begin = rng.choice(header["arrays"])
+        size = np.dtype(kind).itemsize
+        if 0 not in shape:
+            at = begin + size * rng.randrange(math.prod(shape))
+            value = rng.choice((rng.randrange(-9, 99), -(2**31), 2**31 - 1, 10**6))
+            edited[at : at + min(size, 8)] = value.to_bytes(8, "little", signed=True)[:size]
+    return _joined(before, json.dumps(header).encode(), bytes(edited))
+
+
+headers = st.sampled_from(FILES_COMPILED).flatmap(
+    lambda file: mutated_data([file[1]]).map(
+        lambda data: _joined(file[0], json.dumps(data).encode(), file[2])
+    )
+)
+numbers = st.builds(_with_numbers, st.integers(0, len(COMPILED) - 1), st.integers(0, 2**64 - 1))
+files = mutated_bytes(
+    [
+        _joined(before, json.dumps(header).encode(), arrays)
+        for before, header, arrays in FILES_COMPILED
+    ]
+)
+
+
+def attempt_compiled_model(body: bytes) -> None:
+    Path("x").write_bytes(body + hashlib.sha256(body).digest())
+    model = load_model("x", compiled=True)
+    for rows in (X[:1], X, sparse.csr_array(X), X_STOCK_CHAIN):
+        with suppress(ValueError), np.errstate(all="ignore"):  # another form of X
+            model.predict(rows)
+            model.predict_proba(rows)
+
+
+compiled_model = Target(headers | numbers | files, attempt_compiled_model, (ModelFileError,))
+
+
 CHAIN = xdcc.DynamicChainClassifier(n_estimators=2, max_depth=2, chain_length=2, cv=2, n_jobs=1)
 
 
