@@ -314,7 +314,8 @@ int, default="sumGain"
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
-            fallen for so many boosting rounds, or after `n_estimators` of them.
+            fallen for so many boosting rounds, or after `n_estimators` of them. After ``n >= 100``
+            rounds it is computed again ``n // 50`` rounds later.
         should_end : callable, optional
             Called after every boosting round with their number; training ends when it returns
             True.
