@@ -1,6 +1,7 @@
 """`CompiledModel` predicts as the model does: boosters bit for bit, the others within 1e-6."""
 
 import copy
+import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -116,6 +117,47 @@ def test_every_form_of_an_array(name):
     for n_rows in (1, 7, 8, 9, 63, 65, 130):
         found = compiled_model.decision_function(X[:n_rows])
         np.testing.assert_array_equal(found, margins[:n_rows])
+
+
+@pytest.mark.parametrize("n_labels", [1, 5, 9, 17, 40, 67])
+def test_batches(n_labels):
+    """Values with more thresholds than a byte counts, and vectors of leaves of every length."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 3)).astype(np.float32)
+    Y = (np.sin(9 * X) + random.normal(size=X.shape) > 0)[:, random.integers(0, 3, n_labels)]
+    model = MultiLabelXGBClassifier(n_estimators=60, max_depth=5, max_bin=1024, n_jobs=1)
+    model.fit(X, Y.astype(int))
+    used = {(t["split_indices"][i], t["split_conditions"][i]) for t in trees_of(model)
+            for i in range(len(t["split_indices"])) if t["left_children"][i] >= 0}  # fmt: skip
+    assert np.bincount([feature for feature, _ in used]).max() > 255
+    at_thresholds = np.array([[value] * 3 for _, value in used], np.float32)
+    X[::7, 1] = np.nan
+    assert_same(model, np.vstack((at_thresholds, X)), exact=True)
+    compiled_model = CompiledModel(model, n_jobs=1)
+    margins = compiled_model.decision_function(X)
+    for n_rows in (31, 32, 33, 64, 65, 255, 256, 257, 300):
+        found = compiled_model.decision_function(X[:n_rows])
+        np.testing.assert_array_equal(found, margins[:n_rows])
+
+
+def trees_of(model):
+    learner = json.loads(model.booster_.save_raw("json"))["learner"]
+    return learner["gradient_booster"]["model"]["trees"]
+
+
+def test_batches_of_large_trees():
+    """Trees with more leaves than a byte counts are walked."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 4)).astype(np.float32)
+    Y = (X[:, :2] + random.normal(size=(2000, 2)) > 0).astype(int)
+    model = MultiLabelXGBClassifier(n_estimators=3, max_depth=0, min_child_weight=0, n_jobs=1)
+    model.fit(X, Y)
+    assert max((np.array(tree["left_children"]) < 0).sum() for tree in trees_of(model)) > 256
+    assert_same(model, X, exact=True)
+    mixed = TunedDecisionClassifierCV(model, cv=2, random_state=0).fit(X, Y)
+    small = TunedDecisionClassifierCV(MEMBERS["booster"], cv=2, random_state=0).fit(X, Y)
+    mixed.estimators_ = [*mixed.estimators_, *small.estimators_]
+    assert_same(mixed, X, exact=True)
 
 
 def test_rows_of_an_array_do_without_the_check(monkeypatch):
