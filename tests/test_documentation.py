@@ -29,6 +29,8 @@ PAGES = [
     PAPERS,
     *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
 ]
+OPTIONAL = ("onnxruntime", "treelite", "mlflow", "skops")
+"""Modules that examples of pages import and that need not be installed."""
 FOLDERS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
 
 
@@ -59,6 +61,7 @@ def test_every_block_is_in_a_tested_language(page):
 
 
 @pages_with("python")
+@pytest.mark.filterwarnings("ignore:.*(type hint|input example):UserWarning")  # from MLflow
 def test_python_examples(page, capsys, tmp_path, monkeypatch):
     """The blocks of a page run in order, in one namespace per page, on a quarter of the rows."""
     load = data.load_dataset
@@ -73,8 +76,9 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
     namespace = {"__name__": page.stem}
     try:
         for block in blocks(page, "python"):
-            if "import onnxruntime" in block and find_spec("onnxruntime") is None:
-                continue  # it is part of the extra `test`, but not everywhere
+            imported = (name for name in OPTIONAL if f"import {name}" in block)
+            if not all(map(find_spec, imported)):
+                continue
             exec(compile(block, str(page), "exec"), namespace)
     finally:
         plt.close("all")

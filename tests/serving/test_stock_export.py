@@ -22,10 +22,11 @@ import xgboost as xgb
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from tests.serving.mixed_models import OF_BOOSTERS
 from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.serving import StockChain, stock_booster, stock_chain, to_stock, to_treelite
+from xdcc.serving import StockChain, stock_booster, stock_chain, to_forest, to_stock, to_treelite
 from xdcc.serving.stock_chain import ExportError, logistic
 
 
@@ -231,7 +232,7 @@ def test_logistic_is_the_plugins_bit_for_bit(rows):
 def test_what_cannot_be_exported(fitted_chain, rows, tmp_path):
     with pytest.raises(NotFittedError):
         to_stock(DynamicChainClassifier(), tmp_path / "stock")
-    with pytest.raises(TypeError, match=r"not xdcc\.baselines\.\w+\.BinaryRelevance"):
+    with pytest.raises(TypeError, match=r"not xdcc\..*\.BinaryRelevance\..*use to_forest"):
         to_stock(BinaryRelevance(), tmp_path / "stock")
     model = MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y)
     for categories in (
@@ -602,6 +603,36 @@ def test_predictions_in_treelite(rows, objective, n_labels):
     np.testing.assert_allclose(
         predicted.reshape(len(rows.X_new), n_labels), expected, rtol=0, atol=2e-6
     )
+
+
+@pytest.mark.parametrize("as_classes", [False, True])
+@pytest.mark.parametrize("name", OF_BOOSTERS)
+def test_estimators_in_treelite(mixed_models, name, as_classes):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    model, X = mixed_models[name], mixed_models.X_new
+    trees = to_treelite(model, as_classes=as_classes)
+    predicted = treelite.gtil.predict(trees, X)
+    n_labels = model.n_labels_
+    assert predicted.shape == (len(X), *((1, n_labels) if as_classes else (n_labels, 1)))
+    expected = model._proba(model._check_X(X))
+    np.testing.assert_allclose(predicted.reshape(expected.shape), expected, rtol=0, atol=1e-6)
+
+
+def test_a_stock_forest_in_treelite(mixed_models, tmp_path):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    forest = to_forest(mixed_models["mixture of boosters"])
+    forest.save_model(tmp_path / "forest.ubj")
+    trees = treelite.frontend.load_xgboost_model(tmp_path / "forest.ubj")
+    X = mixed_models.X_new
+    np.testing.assert_allclose(
+        treelite.gtil.predict(trees, X)[:, :, 0], forest.inplace_predict(X), rtol=0, atol=1e-6
+    )
+
+
+def test_what_treelite_does_not_take(mixed_models):
+    pytest.importorskip("treelite", reason="Treelite is not installed")
+    with pytest.raises(TypeError, match=r"is not a booster.*use CompiledModel, to_onnx"):
+        to_treelite(mixed_models["trees"])
 
 
 def test_a_booster_of_a_chain(fitted_chain, rows):

@@ -12,9 +12,9 @@ plugin's updater are not part of a saved model. Only the objective's name and it
 plugin's. So the JSON of the model is rewritten in one place, the objective; for margins also in the
 `base_score`, which is a margin in XGBoost and a probability in the plugin.
 
-:func:`to_treelite` makes a Treelite model of such a booster. Treelite compiles tree models,
-supports vectors in leaves, and predicts without XGBoost. A chain is one such model for each
-booster, with the loop of ``stock_chain.py`` around them.
+:func:`to_treelite` makes a Treelite model of such a booster, or of all boosters of an estimator.
+Treelite compiles tree models, supports vectors in leaves, and predicts without XGBoost. A chain is
+one such model for each booster, with the loop of ``stock_chain.py`` around them.
 """
 
 import hashlib
@@ -37,6 +37,7 @@ from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.serving import stock_chain
 from xdcc.serving.archive import write_synced
+from xdcc.serving.one_forest import to_forest
 
 
 def to_stock(
@@ -133,7 +134,8 @@ def _described(
         raise TypeError(
             "to_stock takes a fitted DynamicChainClassifier or MultiLabelXGBClassifier, not "
             f"{type(model).__module__}.{type(model).__name__}. A chain trained on Dask has "
-            "to_local()."
+            "to_local(). For ensembles and mixtures, use to_forest if all members are boosters, "
+            "else to_onnx or CompiledModel."
         )
     names = getattr(model, "feature_names_in_", None)
     categories = getattr(model, "categories_", {})
@@ -235,22 +237,30 @@ def _start_from_margin(model_param: dict[str, Any]) -> None:
     model_param["base_score"] = json.dumps(margin.tolist())
 
 
-def to_treelite(booster: xgb.Booster) -> Any:
-    """Turn a booster into a Treelite model.
+def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
+    """Turn boosters into a Treelite model.
 
     Parameters
     ----------
-    booster : xgboost.Booster
-        Trained with an objective of the plugin, or with XGBoost's ``binary:logistic``.
+    model : xgboost.Booster or estimator
+        A booster that was trained with an objective of the plugin, or with XGBoost's
+        ``binary:logistic``; or a fitted estimator that :func:`xdcc.serving.to_forest` takes.
+    as_classes : bool, default=False
+        Whether the labels are described as classes, each with a probability of its own
+        ("multiclass_ova"). nvForest needs that: it refuses models of several targets.
 
     Returns
     -------
     treelite.Model
         ``treelite.gtil.predict(model, X)`` gives probabilities of shape (n_samples, n_labels, 1)
-        for float32 X.
+        for float32 X, or (n_samples, 1, n_labels) with `as_classes`.
 
     Raises
     ------
+    TypeError
+        If an estimator is not a sum of boosters; the message names what to use.
+    NotFittedError
+        Before `fit`.
     ImportError
         If Treelite is not installed.
 
@@ -260,7 +270,7 @@ def to_treelite(booster: xgb.Booster) -> Any:
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
-    >>> trees = to_treelite(model.booster_)
+    >>> trees = to_treelite(model)
     >>> treelite.gtil.predict(trees, data.X.astype(np.float32)).shape
     (100, 3, 1)
     """
@@ -268,4 +278,30 @@ def to_treelite(booster: xgb.Booster) -> Any:
         import treelite
     except ImportError as error:
         raise ImportError("to_treelite needs Treelite: pip install treelite") from error
-    return treelite.frontend.from_xgboost(stock_booster(booster))
+    booster = stock_booster(model) if isinstance(model, xgb.Booster) else to_forest(model)
+    trees = treelite.frontend.from_xgboost(booster)
+    if as_classes:
+        _describe_as_classes(trees)
+    return trees
+
+
+_MULTI_CLASS = 2
+"""Treelite's number for the task of several classes."""
+
+
+def _describe_as_classes(trees: Any) -> None:
+    """Describe targets, if there are several, as classes of one target."""
+    header = trees.get_header_accessor()
+    (n_labels,) = header.get_field("num_target")
+    if n_labels == 1:
+        return
+    for name, value in {
+        "task_type": np.array([_MULTI_CLASS], np.uint8),
+        "num_target": np.array([1], np.int32),
+        "num_class": np.array([n_labels], np.int32),
+        "leaf_vector_shape": np.array([1, n_labels], np.int32),
+        "target_id": np.zeros(trees.num_tree, np.int32),
+        "class_id": np.full(trees.num_tree, -1, np.int32),
+        "postprocessor": "multiclass_ova",
+    }.items():
+        header.set_field(name, value)
