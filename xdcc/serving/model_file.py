@@ -12,6 +12,9 @@ Nothing in a file is executed, and only objects of a closed table of classes are
 with the size of the file before memory is allocated, every index of a tree with the tree, and
 boosters are checked before XGBoost reads them (``booster_file.py``). The same model gives the same
 bytes.
+
+A pipeline is stored as its last step, an estimator of ours, and a member ``steps.skops`` that is
+read only if the caller trusts it (``pipeline_file.py``).
 """
 
 import hashlib
@@ -19,9 +22,11 @@ import json
 import numbers
 import os
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.estimator import MultiLabelEstimator
@@ -40,6 +45,7 @@ from xdcc.serving.file_parts import (
     versions,
 )
 from xdcc.serving.known_classes import MODELS
+from xdcc.serving.pipeline_file import other_steps, with_other_steps
 
 FORMAT_VERSION = 2
 """Version of the file format, increased when an older :func:`load_model` would misread a file."""
@@ -49,11 +55,14 @@ _LARGEST_MANIFEST = 2**25
 """In bytes; parsed JSON takes about twenty times as many."""
 
 _ARRAY, _BOOSTER = "arrays/{:04}.npy", "boosters/{:04}.ubj"
+_STEPS = "steps.skops"
 _MARK = b"xdcc model sha256:"
 _DIGEST_LENGTH = 64
 
 
-def save_model(model: MultiLabelEstimator | CompiledModel, path: str | os.PathLike[str]) -> None:
+def save_model(
+    model: MultiLabelEstimator | CompiledModel | Pipeline, path: str | os.PathLike[str]
+) -> None:
     """Write a trained estimator to one file.
 
     The file is written under a temporary name and renamed when it is complete. It replaces an older
@@ -61,8 +70,9 @@ def save_model(model: MultiLabelEstimator | CompiledModel, path: str | os.PathLi
 
     Parameters
     ----------
-    model : estimator or CompiledModel
-        Any fitted estimator of the package, or what it was compiled to; it is not changed.
+    model : estimator, CompiledModel or Pipeline
+        Any fitted estimator of the package, or what it was compiled to; it is not changed. Or a
+        scikit-learn pipeline whose last step is such an estimator: skops stores the other steps.
         Classifiers that it is built on (`ThresholdClassifier`, most of `xdcc.baselines`) have to be
         estimators of the package, too, or ``xgboost.XGBClassifier``.
     path : path-like
@@ -79,13 +89,16 @@ def save_model(model: MultiLabelEstimator | CompiledModel, path: str | os.PathLi
         Before `fit`.
     ModelFileError
         If the file cannot be written there.
+    ImportError
+        If a pipeline has other steps and skops is not installed.
 
     Notes
     -----
     A `random_state` that is a generator is stored as None: `fit` has drawn from it, so its state
     would not reproduce the model. A `cv` that is a splitter is stored as None, too; `folds_` are
     its folds. Requests of scikit-learn's metadata routing are not stored. NumPy
-    scalars among the arguments come back as Python numbers.
+    scalars among the arguments come back as Python numbers. The `memory` of a pipeline is not
+    stored.
 
     Examples
     --------
@@ -110,7 +123,11 @@ def save_model(model: MultiLabelEstimator | CompiledModel, path: str | os.PathLi
 
 
 def load_model(
-    path: str | os.PathLike[str], *, compiled: bool = False, max_bytes: int | None = None
+    path: str | os.PathLike[str],
+    *,
+    compiled: bool = False,
+    max_bytes: int | None = None,
+    trusted: Sequence[str] | None = None,
 ) -> Any:
     """Read a trained estimator from a file of :func:`save_model`.
 
@@ -124,10 +141,14 @@ def load_model(
     max_bytes : int, optional
         Limit on the size of the file, packed and unpacked; no more bytes are read. In any case a
         file unpacks to at most 100 times its size.
+    trusted : sequence of str, optional
+        Names of types that you trust in the steps of a pipeline, beside those that skops trusts by
+        itself. Steps that skops makes are not checked as estimators of xdcc are, so None refuses
+        pipelines.
 
     Returns
     -------
-    estimator or CompiledModel
+    estimator, CompiledModel or Pipeline
         Of the same class, with the same arguments and attributes. Its predictions are equal bit for
         bit.
 
@@ -136,7 +157,9 @@ def load_model(
     ModelFileError
         If the file does not exist, is not a model file, is truncated, altered or too large, has
         another format, or holds something that the installed versions cannot read; or a compiled
-        model without ``compiled=True``.
+        model without ``compiled=True``, or a pipeline with types that are not `trusted`.
+    ImportError
+        If it holds a pipeline and skops is not installed.
     TypeError
         If an estimator cannot be compiled, with ``compiled=True``.
     ValueError
@@ -173,6 +196,14 @@ def load_model(
         written_by = listed(manifest["versions"])
         _check_format(manifest["format_version"], str(path), written_by)
         model = _restored(manifest, archive)
+        if _STEPS in archive.names:
+            if trusted is None:
+                raise ModelFileError(
+                    f"{path} holds a pipeline, whose other steps skops makes without the checks of "
+                    "xdcc: give trusted=[] if you trust the file."
+                )
+            last = str(manifest["last_step"]), model
+            model = with_other_steps(archive.read(_STEPS), last, trusted, max_bytes)
     except ModelFileError:
         raise
     except BROKEN as error:
@@ -181,11 +212,13 @@ def load_model(
     return CompiledModel(model) if compiled else model
 
 
-def _archive(model: MultiLabelEstimator) -> bytes:
+def _archive(whole: Any) -> bytes:
+    model = whole[-1] if type(whole) is Pipeline else whole
     if type(model) not in MODELS:
         raise TypeError(
             f"save_model takes a fitted estimator of xdcc, not {type(model).__module__}."
-            f"{type(model).__name__}. A chain trained on Dask has to_local()."
+            f"{type(model).__name__}, alone or as the last step of a pipeline. A chain trained on "
+            "Dask has to_local()."
         )
     check_is_fitted(model)
     state = take_apart(model)
@@ -197,13 +230,17 @@ def _archive(model: MultiLabelEstimator) -> bytes:
         "threads": [booster_threads(booster) for booster in state.boosters],
         "objects": state.objects,
     }
+    steps = {}
+    if whole is not model:
+        manifest["last_step"] = whole.steps[-1][0]
+        steps[_STEPS] = other_steps(whole)
     described = json.dumps(manifest, allow_nan=False, indent=1).encode()
     if len(described) > _LARGEST_MANIFEST:
         raise ValueError(
             f"The names, categories and parameters of the model take {len(described)} bytes as "
             f"text, more than the {_LARGEST_MANIFEST} that a model file may hold."
         )
-    members = {_MANIFEST: described}
+    members = {_MANIFEST: described, **steps}
     for number, array in enumerate(state.arrays):
         members[_ARRAY.format(number)] = to_npy(array)
     for number, booster in enumerate(state.boosters):
@@ -262,7 +299,8 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
     if not isinstance(threads, list) or not all(type(number) is int for number in threads):
         raise ValueError("the boosters' numbers of threads are not a list of whole numbers")
     boosters = _names(_BOOSTER, len(threads), archive)
-    if archive.names != {_MANIFEST, *arrays, *boosters}:
+    steps = {_STEPS} if "last_step" in manifest else set()
+    if archive.names != {_MANIFEST, *steps, *arrays, *boosters}:
         raise ValueError("the members of the archive differ from its manifest")
     model = put_together(
         State(

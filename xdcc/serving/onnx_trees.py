@@ -119,7 +119,8 @@ def _with_tests(nodes: Nodes) -> Nodes:
     at = np.repeat(np.flatnonzero(alone), 2)
     zero, number = np.zeros_like(at), np.tile([1, 2], len(at) // 2)
     leaves = (nodes.tree[at], number, zero, zero, zero, zero, zero, nodes.leaf[at])
-    return Nodes(*(np.insert(own, at + 1, more) for own, more in zip(first, leaves, strict=True)))
+    joined = zip(first, leaves, strict=True)
+    return Nodes(*(np.insert(np.asarray(own), at + 1, more) for own, more in joined))
 
 
 def booster_nodes(
