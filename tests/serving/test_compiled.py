@@ -270,6 +270,44 @@ def test_sparse_rows(name, stored):
     assert_same(zeros, X[150:].toarray(), exact=True)
 
 
+def test_sparse_rows_do_without_the_check(monkeypatch):
+    X = sparse.random_array((200, 20), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sparse.csr_array(X.astype(np.float32))
+    Y = (X[:, :2].toarray() > 0.3).astype(int)
+    model = MultiLabelXGBClassifier(n_estimators=5).fit(X, Y)
+    compiled_model = CompiledModel(model)
+    unsorted = sparse.csr_array((X.data.copy(), X.indices.copy(), X.indptr), X.shape)
+    row = slice(*X.indptr[:2])
+    unsorted.indices[row], unsorted.data[row] = X.indices[row][::-1], X.data[row][::-1]
+    twice = sparse.csr_array((np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+    infinite = X.copy()
+    infinite.data[7] = np.inf
+    outside = X.copy()
+    outside.indices[X.indptr[1] - 1] = 20
+    beyond = X.copy()
+    beyond.indptr[-1] += 1
+    for other in (unsorted, twice, X.astype(np.float64), X.tocsc(), X[:, ::-1]):
+        np.testing.assert_array_equal(
+            compiled_model.decision_function(other), margins_of(model, other).reshape(200, 2)
+        )
+    for wrong in (infinite, outside, beyond, X[:0], X[:, :19]):
+        with pytest.raises(ValueError, match=r"X|Input|Found array") as expected:
+            model.predict(wrong)
+        with pytest.raises(type(expected.value)) as found:
+            compiled_model.predict(wrong)
+        assert str(found.value) == str(expected.value)
+    expected = margins_of(model, X)
+
+    def stop(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(compiled, "check_features", stop)
+    np.testing.assert_array_equal(compiled_model.decision_function(X), expected)
+    np.testing.assert_array_equal(compiled_model.decision_function(X[:1]), expected[:1])
+    with pytest.raises(AssertionError):
+        compiled_model.decision_function(X.toarray())
+
+
 def test_a_mixture_of_sparse_rows():
     random = np.random.default_rng(1)
     X = sparse.random_array((200, 60), density=0.1, format="csr", rng=random)

@@ -115,6 +115,7 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         Flag is_infinite
         void Prepare(int n_threads) except +
 
+    cbool IsCanonical(const Rows& rows, int64_t n_entries, int64_t n_features)
     void PredictBlock(void* data, int64_t number, int thread) noexcept
     void ApplyLogistic(float* values, size_t n)
 
@@ -228,13 +229,17 @@ cdef class Kernel:
             finally:
                 PyBuffer_Release(&buffer)
         held = HeldMatrix(X, "C", "csr")
-        if held.matrix.n_features != self.model.NGiven():
+        if held.matrix.n_features != self.model.NGiven() or held.matrix.n_rows == 0:
             return None
         call.rows.n_rows = held.matrix.n_rows
         call.rows.dense = NULL
         call.rows.data = held.matrix.data
         call.rows.indices = held.matrix.indices
         call.rows.indptr = held.matrix.indptr
+        if len(X.indptr) != call.rows.n_rows + 1 or not IsCanonical(
+            call.rows, min(len(X.data), len(X.indices)), held.matrix.n_features
+        ):
+            return None
         return self._predicted(&call, n_threads)
 
     cdef const Batch* _batch(self) except? NULL:

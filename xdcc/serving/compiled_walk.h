@@ -350,6 +350,30 @@ inline bool CopyRow(char const* row, std::int64_t stride, std::int64_t n, float*
   return is_infinite != 0;
 }
 
+/** @brief Whether sparse rows are inside their arrays, in order, without duplicates and infinity.
+ */
+inline bool IsCanonical(Rows const& rows, std::int64_t n_entries, std::int64_t n_features) {
+  if (rows.indptr[0] != 0) {
+    return false;
+  }
+  for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+    auto const begin = rows.indptr[row], end = rows.indptr[row + 1];
+    if (end < begin || end > n_entries) {
+      return false;
+    }
+    std::int64_t last = -1;
+    bool fits = true;
+    for (auto i = begin; i < end; ++i) {
+      fits &= rows.indices[i] > last && std::fabs(rows.data[i]) != kInfinity;
+      last = rows.indices[i];
+    }
+    if (!fits || last >= n_features) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /** @brief Fill the slots of a row. */
 inline void FillSlots(Compiled const& model, Rows const& rows, std::int64_t row,
                       float const* features, float* slots) {
