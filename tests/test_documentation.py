@@ -2,22 +2,30 @@
 commands exist. The build of the site (docs/conf.py) checks what only the site has.
 """
 
+import contextlib
+import functools
+import inspect
 import os
+import pkgutil
 import re
 import shlex
 import shutil
 import sys
 import tomllib
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import xgboost as xgb
 import yaml
 from markdown_it import MarkdownIt
 
+import xdcc
 from xdcc import data
+from xdcc.base.booster_parameters import BOOSTER_PARAMS
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "experiments" / "papers" / "README.md"
@@ -29,6 +37,7 @@ PAGES = [
     PAPERS,
     *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
 ]
+GUIDE = [page for page in PAGES if page.parent.name in ("start", "guide")]
 OPTIONAL = ("onnxruntime", "treelite", "mlflow", "skops")
 """Modules that examples of pages import and that need not be installed."""
 FOLDERS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
@@ -76,6 +85,8 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
     namespace = {"__name__": page.stem}
     try:
         for block in blocks(page, "python"):
+            if "import polars" in block:  # later blocks need it
+                pytest.importorskip("polars")
             imported = (name for name in OPTIONAL if f"import {name}" in block)
             if not all(map(find_spec, imported)):
                 continue
@@ -225,3 +236,48 @@ def test_external_links_are_on_one_page():
     for page in PAGES:
         addresses = [t.attrs["href"] for t in tokens(page) if "://" in t.attrs.get("href", "")]
         assert page.name == "references.md" or not addresses, page
+
+
+KEYWORD = re.compile(r"(?<![\w.\"'\]])([a-z_]\w*)=(?!=)")
+"""In a code span: the keyword of an argument."""
+
+
+OF_OTHERS = {"intra_op_num_threads", "model_type"}
+"""Of ONNX Runtime and nvForest."""
+
+
+def public_keywords():
+    """Collect the parameters of all public functions, methods and constructors."""
+    found = {name for param in BOOSTER_PARAMS for name in (param.name, *param.other_names)}
+    for module in pkgutil.walk_packages(xdcc.__path__, "xdcc."):
+        if module.name.rpartition(".")[2].startswith("_"):
+            continue
+        for name, value in vars(import_module(module.name)).items():
+            if name.startswith("_") or not getattr(value, "__module__", "").startswith("xdcc"):
+                continue
+            members = [value]
+            if inspect.isclass(value):
+                members += [m for n, m in inspect.getmembers(value) if not n.startswith("_")]
+            for member in members:
+                with contextlib.suppress(TypeError, ValueError):
+                    found |= set(inspect.signature(member).parameters)
+    return found
+
+
+@functools.cache
+def known_keywords():
+    return public_keywords() | set(inspect.signature(xgb.train).parameters) | OF_OTHERS
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_keywords_in_the_text_exist(page):
+    """A keyword in a code span is a parameter of something public, or of XGBoost."""
+    spans = [token.content for token in tokens(page) if token.type == "code_inline"]
+    keywords = {word for span in spans for word in KEYWORD.findall(span)}
+    assert keywords - known_keywords() == set()
+
+
+def test_a_keyword_that_does_not_exist_is_found():
+    assert KEYWORD.findall('Trees(n_boosters=3, measure="a=b")') == ["n_boosters", "measure"]
+    assert "sketch_size" in known_keywords()
+    assert "n_boosters" not in known_keywords()

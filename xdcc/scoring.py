@@ -26,6 +26,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from xdcc import metrics
 from xdcc.base.documentation import documented
+from xdcc.base.frames import as_pandas
 from xdcc.base.labels import label_scores
 from xdcc.metrics.ranking import metric_at_k
 
@@ -204,6 +205,7 @@ class MultiLabelScorer:
         """
         metric = _metric_of(self.name)
         assert metric is not None
+        Y = as_pandas(Y, "Y")
         n_labels = _n_labels(Y)
         predicted: Any
         if metric.of_scores or self.threshold is not None:

@@ -43,6 +43,16 @@ def test_a_low_rate_where_it_is_inexpensive():
     assert rates == [0.05, 0.1, 0.3]
 
 
+def test_rounds_are_capped_only_where_they_are_dear():
+    rounds = [
+        usual_candidates(shape(n_rows, 1000, n_labels, 0.03))[0].params["n_estimators"]
+        for n_rows, n_labels in ((500, 14), (5_000, 160), (18_000, 2_000))
+    ]
+    assert rounds[0] == 10_000
+    assert rounds[1] > 2000
+    assert 40 < rounds[2] < 80
+
+
 def test_a_higher_rate_where_time_is_short():
     of_shape = shape(1500, 100, 14)
     rates = [

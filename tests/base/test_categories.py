@@ -1,5 +1,6 @@
 """Categorical columns against stock XGBoost, which encodes a frame's categories by itself."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,52 @@ def test_codes_at_prediction_by_hand() -> None:
     other = pd.DataFrame(
         {"a": pd.Categorical(["z", "new", None, "x"], categories=["z", "new", "x"])}
     )
-    np.testing.assert_array_equal(check_features(estimator, other)[:, 0], [2, NAN, NAN, 0])
+    with pytest.warns(UserWarning, match="not occur in fit, in column 'a' of X"):
+        codes = check_features(estimator, other)
+    np.testing.assert_array_equal(codes[:, 0], [2, NAN, NAN, 0])
+
+
+def _fitted_on(**columns: Any) -> BinaryRelevance:
+    estimator = BinaryRelevance()
+    check_features(estimator, pd.DataFrame(columns), reset=True)
+    return estimator
+
+
+def test_a_row_as_it_comes_from_json() -> None:
+    estimator = _fitted_on(
+        city=pd.Categorical(["Bonn", "Ulm", None]),
+        size=pd.Categorical([20, 10, 10]),
+        open=pd.Categorical([True, False, True]),
+        height=[0.5, 1.0, 2.0],
+        tall=[True, False, True],
+    )
+    rows = [
+        '{"city": "Ulm", "size": 20, "open": true, "height": 2, "tall": true}',
+        '{"city": "Bonn", "size": null, "open": false, "height": null, "tall": null}',
+        '{"city": null, "size": 10, "open": null, "height": 1.5, "tall": false}',
+    ]
+    expected = np.float32([[1, 1, 1, 2, 1], [0, NAN, 0, NAN, NAN], [NAN, 0, NAN, 1.5, 0]])
+    for text, codes in zip(rows, expected, strict=True):
+        row = pd.DataFrame([json.loads(text)])
+        np.testing.assert_array_equal(check_features(estimator, row), [codes])
+    together = pd.DataFrame([json.loads(text) for text in rows])
+    np.testing.assert_array_equal(check_features(estimator, together), expected)
+
+
+def test_text_is_read_as_the_category_of_that_name(estimator: BaseEstimator) -> None:
+    estimator.fit(TRAIN, Y_TRAIN)
+    text = NEW.assign(colour=NEW["colour"].astype(object), size=NEW["size"].astype(int))
+    np.testing.assert_array_equal(estimator.predict_proba(text), estimator.predict_proba(NEW))
+
+
+def test_unknown_values_make_one_warning_where_the_user_calls() -> None:
+    estimator = _fitted_on(a=pd.Categorical(["x", "y"]), b=pd.Categorical([1, 2]), c=[1.0, 2.0])
+    frame = pd.DataFrame({"a": ["x", "new"], "b": [1, 7], "c": [0.5, 0.5]})
+    with pytest.warns(UserWarning, match="in column 'a', 'b' of X. They are taken as m") as found:
+        codes = check_features(estimator, frame)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+    np.testing.assert_array_equal(codes, np.float32([[0, 0, 0.5], [NAN, NAN, 0.5]]))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +164,8 @@ def test_numbers_are_no_names() -> None:
     estimator = BinaryRelevance()
     check_features(estimator, pd.DataFrame({"a": pd.Categorical([1, 2])}), reset=True)
     names, floats = pd.Categorical(["1", "2"]), pd.Categorical([2.0, 1.0])
-    np.testing.assert_array_equal(check_features(estimator, pd.DataFrame({"a": names})), NAN)
+    with pytest.warns(UserWarning, match="not occur in fit"):
+        np.testing.assert_array_equal(check_features(estimator, pd.DataFrame({"a": names})), NAN)
     np.testing.assert_array_equal(
         check_features(estimator, pd.DataFrame({"a": floats})), [[1], [0]]
     )
@@ -212,9 +259,11 @@ def test_category_that_did_not_occur_is_missing(estimator: BaseEstimator) -> Non
     estimator.fit(TRAIN.assign(colour=colour), Y_TRAIN)
     black = NEW.assign(colour=pd.Categorical(["black"] * len(NEW)))
     missing = NEW.assign(colour=pd.Categorical([None] * len(NEW), categories=["red"]))
-    np.testing.assert_array_equal(estimator.predict_proba(black), estimator.predict_proba(missing))
+    with pytest.warns(UserWarning, match="not occur in fit, in column 'colour'"):
+        of_black = estimator.predict_proba(black)
+    np.testing.assert_array_equal(of_black, estimator.predict_proba(missing))
     red = NEW.assign(colour=pd.Categorical(["red"] * len(NEW)))
-    assert (estimator.predict_proba(black) != estimator.predict_proba(red)).any()
+    assert (of_black != estimator.predict_proba(red)).any()
 
 
 def test_column_without_a_value(estimator: BaseEstimator) -> None:
@@ -236,16 +285,25 @@ def test_categories_of_an_earlier_fit_are_forgotten(estimator: BaseEstimator) ->
     ("bad_X", "message"),
     [
         (
-            NEW.assign(size=1.0),
-            r"Column 'size' of X \(position 2\) has the type float64, but in fit it was a category",
+            NEW.assign(colour=1.0),
+            r"Column 'colour' of X \(position 0\) has the type float64, but .* a category, such as "
+            r"'blue'",
+        ),
+        (
+            NEW.assign(size="1"),
+            r"Column 'size' of X \(position 2\) has the type (str|object), but .* such as 1",
         ),
         (
             NEW.assign(height=pd.Categorical(["low"] * len(NEW))),
             r"Column 'height' of X \(position 1\) has the type category, but in fit it was numeric",
         ),
         (
-            NEW.assign(colour="red"),
-            r"Column 'colour' of X \(position 0\) has the type (str|object); .* make it a category",
+            NEW.assign(colour=[["red"]] * len(NEW)),
+            r"Column 'colour' of X \(position 0\) has the type object; its values are no cat",
+        ),
+        (
+            NEW.assign(height="low"),
+            r"Column 'height' of X \(position 1\) has the type (str|object), but .* was numeric",
         ),
         (np.zeros((2, 5)), r"X is a ndarray, but must be a DataFrame .* position 0, 2 were"),
         (NEW[["size", "height", "colour", "tall", "count"]], r"must be in the same order"),

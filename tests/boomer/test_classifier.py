@@ -275,6 +275,7 @@ def test_missing_is_not_unequal():
     assert model.predict([[0.0], [1.0], [2.0]]).ravel().tolist() == [0, 1, 0]
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 def test_categories_of_a_frame():
     rng = np.random.default_rng(0)
     colours = rng.choice(["red", "green", "blue"], 90)

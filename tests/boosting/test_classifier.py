@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from xdcc.boosting import SPLIT_METHOD_NUMBERS, SPLIT_METHODS, MultiLabelXGBClassifier
+from xdcc.serving import load_model, save_model
 
 X, Y = make_multilabel_classification(
     n_samples=120, n_features=8, n_classes=4, n_labels=2, random_state=0
@@ -307,3 +309,72 @@ def test_another_objective() -> None:
     for start in (stock, xgb.XGBClassifier(n_estimators=2).fit(X_EARLIER, Y_EARLIER)):
         with pytest.raises((TypeError, ValueError), match=r"binary:logistic|XGBClassifier"):
             _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=start)
+
+
+class _Recorder(xgb.callback.TrainingCallback):
+    """Sees what Optuna's pruning sees, and stops as told."""
+
+    def __init__(self, stop_after: int | None = None, prune: bool = False) -> None:
+        self.stop_after, self.prune, self.seen = stop_after, prune, []
+
+    def after_iteration(self, model: xgb.Booster, epoch: int, evals_log: Any) -> bool:
+        self.seen.append(evals_log["validation_0"]["logloss"][-1])
+        if epoch + 1 == self.stop_after and self.prune:
+            raise InterruptedError("pruned")
+        return epoch + 1 == self.stop_after
+
+
+def test_callbacks_are_called_in_every_round() -> None:
+    recorder = _Recorder(stop_after=4)
+    model = MultiLabelXGBClassifier(n_estimators=10, callbacks=[recorder])
+    model.fit(X, Y, eval_set=[(X, Y)])
+    assert recorder.seen == model.evals_result_["validation_0"]["logloss"]
+    assert len(recorder.seen) == model.best_iteration_ + 1 == 4
+    expected = MultiLabelXGBClassifier(n_estimators=4).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    assert clone(model).callbacks is not None
+
+
+def test_callbacks_of_xgboost() -> None:
+    half, new = slice(0, None, 2), slice(1, None, 2)
+    rates = xgb.callback.LearningRateScheduler([0.5, 0.1, 0.05, 0.2])
+    model = MultiLabelXGBClassifier(n_estimators=4, callbacks=[rates]).fit(X, Y)
+    params = {"objective": "multilabel:logistic"}
+    booster = xgb.train(params, xgb.DMatrix(X, Y), 4, callbacks=[rates])
+    np.testing.assert_array_equal(model.predict_proba(X), booster.predict(xgb.DMatrix(X)))
+    constant = MultiLabelXGBClassifier(n_estimators=4).fit(X, Y)
+    assert (model.predict_proba(X) != constant.predict_proba(X)).any()
+    stopped, expected = (
+        MultiLabelXGBClassifier(n_estimators=200, learning_rate=1.0, **arguments).fit(
+            X[half], Y[half], eval_set=[(X[new], Y[new])]
+        )
+        for arguments in (
+            {"callbacks": [xgb.callback.EarlyStopping(rounds=3)]},
+            {"early_stopping_rounds": 3},
+        )
+    )
+    assert stopped.best_iteration_ == expected.best_iteration_ < 150
+    np.testing.assert_array_equal(stopped.predict_proba(X), expected.predict_proba(X))
+
+
+def test_a_callback_that_raises_leaves_no_model() -> None:
+    model = MultiLabelXGBClassifier(n_estimators=10, callbacks=[_Recorder(2, prune=True)])
+    with pytest.raises(InterruptedError, match="pruned"):
+        model.fit(X, Y, eval_set=[(X, Y)])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_model_files_keep_no_callbacks(tmp_path: pathlib.Path) -> None:
+    rates = xgb.callback.LearningRateScheduler([0.5, 0.1])
+    model = MultiLabelXGBClassifier(n_estimators=2, callbacks=[rates]).fit(X, Y)
+    save_model(model, tmp_path / "model.xdcc")
+    loaded = load_model(tmp_path / "model.xdcc")
+    assert loaded.callbacks is None
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("callbacks", ["early", [print], xgb.callback.EarlyStopping(rounds=3)])
+def test_what_is_no_list_of_callbacks(callbacks: Any) -> None:
+    with pytest.raises(ValueError, match=r"callbacks=.*: it must be a list of xgboost\.callback"):
+        MultiLabelXGBClassifier(callbacks=callbacks).fit(X, Y)

@@ -73,6 +73,18 @@ def test_the_best_iteration_of_all_folds(
     assert not hasattr(found.unfitted, "booster_")
 
 
+def test_the_loss_is_computed_less_often_in_long_trainings() -> None:
+    """After each of the first hundred rounds, then after every second, after 150 every third."""
+    params = {"eta": 0.04}
+    staged, loss = one_after_the_other(160, Y.astype(float), None, **params)
+    looked = np.array([*range(100), *range(101, 150, 2), *range(152, 160, 3), 159])
+    assert loss.argmin() not in looked
+    best = int(looked[loss[looked].argmin()])
+    found = _classifier(learning_rate=0.04, n_estimators=160).out_of_fold(X, Y, FOLDS, patience=160)
+    assert found.unfitted.n_estimators == best + 1
+    np.testing.assert_allclose(found.proba, staged[best], atol=1e-6)
+
+
 def test_patience_ends_training() -> None:
     model = _classifier(learning_rate=1.0, max_depth=6, n_estimators=1000)
     patient = model.out_of_fold(X, Y, FOLDS, patience=5)

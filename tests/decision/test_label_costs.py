@@ -1,6 +1,7 @@
 """Costs of wrong labels as a measure, and the precision at a recall."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,6 +115,31 @@ def test_tuned_for_costs() -> None:
     only = TunedDecisionClassifierCV(classifier, measure=costs, rules=["least_cost"])
     only.fit(X[:300], Y[:300])
     np.testing.assert_allclose(only.rule_.thresholds, [1 / 11, 0.5])
+
+
+def test_costs_by_name() -> None:
+    costs = LabelCosts({"b": 3}, {"a": 10.0, "c": 2})
+    expected = LabelCosts([1.0, 3.0, 1.0], [10.0, 1.0, 2.0])
+    np.testing.assert_array_equal(
+        costs.named(["a", "b", "c"]).thresholds(3), expected.thresholds(3)
+    )
+    truth = pd.DataFrame([[1, 0, 1], [0, 1, 1]], columns=["a", "b", "c"])
+    predicted = [[0, 1, 1], [1, 1, 0]]
+    assert costs.score(truth, predicted) == expected.score(truth, predicted) == -8.0
+    with pytest.raises(ValueError, match="false_positive has a cost of 'b', which is no label"):
+        costs.named(["a", "c"])
+    with pytest.raises(ValueError, match="false_positive has costs by name: call named"):
+        costs.prices(3)
+    with pytest.raises(ValueError, match="false_negative must not be negative"):
+        LabelCosts(1.0, {"a": -1.0})
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    Y = pd.DataFrame((X > 0).astype(int), columns=["a", "b"])
+    classifier = OneVsRestClassifier(LogisticRegression())
+    models = [
+        TunedDecisionClassifierCV(classifier, measure=measure, cv=3).fit(X, Y)
+        for measure in (LabelCosts(1, {"b": 4}), LabelCosts(1, [1, 4]))
+    ]
+    assert models[0].cv_results_ == models[1].cv_results_
 
 
 @pytest.mark.parametrize(

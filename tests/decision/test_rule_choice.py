@@ -199,8 +199,10 @@ def test_callables():
     assert all(calls)
     assert "threshold" in choice.results["rule"]
     assert "threshold_per_label" not in choice.results["rule"]
-    with pytest.raises(ValueError, match="'threshold_per_label' needs a named measure"):
-        choose_rule(with_margins(Y, proba), folds, measure=measure, names=["threshold_per_label"])
+    named = choose_rule(
+        with_margins(Y, proba), folds, measure=measure, names=["threshold_per_label"]
+    )
+    assert set(named.results["rule"]) == {"threshold_per_label"}
 
 
 def test_the_corrected_score_is_the_choice_made_again():

@@ -21,6 +21,7 @@ from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.decision import (
+    LabelCosts,
     ThresholdClassifier,
     apply_thresholds,
     best_threshold,
@@ -249,7 +250,7 @@ def test_a_binary_target():
         ({"cv": 61}, "61 folds need as many rows, but n_samples=60"),
         ({"method": "best"}, "method='best': it must be one of 'fixed', 'pcut'"),
         ({"measure": "f1"}, "measure='f1': it must be one of"),
-        ({"measure": metrics.micro_f1, "method": "per_label"}, "it must be one of 'example_f1'"),
+        ({"measure": "f1", "method": "per_label"}, "it must be one of 'example_f1'"),
         ({"min_positive": 1.5}, "min_positive=1.5: it must be a whole number"),
         ({"method": "fixed", "threshold": [0.1]}, r"each of 3; got float64 of shape \(1,\)"),
         ({"estimator": Ridge()}, r"estimator=Ridge\(\): it must be an instance of a classifier"),
@@ -293,3 +294,21 @@ def test_predicting_before_fit():
     for method in ("predict", "predict_proba"):
         with pytest.raises(NotFittedError):
             getattr(ThresholdClassifier(Given()), method)(X)
+
+
+def test_thresholds_and_costs_by_name():
+    proba, labels, _ = given_data()
+    frame = pd.DataFrame(labels, columns=["new", "fraud", "vip"])
+    model = ThresholdClassifier(Given(), method="fixed", threshold={"fraud": 0.3}).fit(proba, frame)
+    assert model.thresholds_.tolist() == [0.5, 0.3, 0.5]
+    with pytest.raises(ValueError, match="threshold: there is no label 'theft'"):
+        ThresholdClassifier(Given(), method="fixed", threshold={"theft": 0.3}).fit(proba, frame)
+    by_name = LabelCosts(1.0, {"fraud": 5.0})
+    for method in ("global", "per_label"):
+        found, expected = (
+            ThresholdClassifier(Given(), method=method, measure=costs).fit(proba, frame).thresholds_
+            for costs in (by_name, LabelCosts(1.0, [1.0, 5.0, 1.0]))
+        )
+        np.testing.assert_array_equal(found, expected)
+    per_label = ThresholdClassifier(Given(), method="per_label", measure=metrics.macro_f1)
+    assert len(set(per_label.fit(proba, frame).thresholds_)) > 1

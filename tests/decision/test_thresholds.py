@@ -323,6 +323,35 @@ def test_no_single_threshold_can_be_improved_with_more_rows(name):
     _check_no_single_threshold_can_be_improved(name, Y_true, Y_proba, found)
 
 
+@settings(max_examples=50, deadline=None)
+@given(validation_cases())
+def test_per_label_with_a_callable_is_the_maximum_of_macro_f1(case):
+    Y_true, Y_proba, weight = case  # with fewer cuts than a callable sees
+    found, by_name = (
+        best_thresholds_per_label(Y_true, Y_proba, measure, sample_weight=weight, min_positive=0)
+        for measure in (metrics.macro_f1, "macro_f1")
+    )
+    value = measured("macro_f1", Y_true, Y_proba, found, weight)
+    assert value == pytest.approx(measured("macro_f1", Y_true, Y_proba, by_name, weight))
+
+
+def test_per_label_with_a_callable_that_has_no_name():
+    def product_of_recalls(Y_true, Y_pred):
+        recall = (Y_true * Y_pred).sum(axis=0) / Y_true.sum(axis=0)
+        return float(recall.prod() - Y_pred.mean())
+
+    rng = np.random.default_rng(2)
+    Y_true = (rng.random((200, 3)) < [0.5, 0.3, 0.1]).astype(float)
+    Y_proba = (0.4 * Y_true + 0.6 * rng.random(Y_true.shape)) * [1.0, 0.5, 0.25]
+    common = best_threshold(Y_true, Y_proba, product_of_recalls)
+    found = best_thresholds_per_label(Y_true, Y_proba, product_of_recalls)
+    common_score, score = (
+        product_of_recalls(Y_true, apply_thresholds(Y_proba, cut)) for cut in (common, found)
+    )
+    assert score > common_score + 0.02
+    assert len(set(found)) > 1
+
+
 def test_per_label_by_hand():
     # The labels' probabilities lie apart: each has a perfect threshold, together they have none.
     Y_true = [[1, 1], [1, 1], [0, 0]]
@@ -403,4 +432,4 @@ def test_choosing_refuses_limits_out_of_range():
     with pytest.raises(ValueError, match="min_positive=-1: it must be a whole number"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], min_positive=-1)
     with pytest.raises(ValueError, match="it must be one of 'example_f1'"):
-        best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], metrics.micro_f1)
+        best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], "f1")

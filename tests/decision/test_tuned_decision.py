@@ -330,11 +330,6 @@ def test_plot() -> None:
         ({"rules": "best"}, ValueError, "rules='best': it must be 'auto' or a sequence of"),
         ({"rules": []}, ValueError, "it must be 'auto' or a sequence of"),
         ({"rules": ["threshold", "f1"]}, ValueError, "it must be 'auto' or a sequence of"),
-        (
-            {"measure": metrics.jaccard, "rules": ["threshold_per_label"]},
-            ValueError,
-            "'threshold_per_label' needs a named measure or costs",
-        ),
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": 141}, ValueError, "141 folds need as many rows, but n_samples=140"),
         ({"calibrate": "yes"}, ValueError, "calibrate='yes'"),

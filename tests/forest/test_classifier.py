@@ -145,7 +145,8 @@ def test_categories():
     model = small().fit(X, Y)
     assert (model.predict(X) == Y).all()
     new = pd.DataFrame({"colour": pd.Categorical(["violet"]), "x": [0.0]})
-    assert np.isfinite(model.predict_proba(new)).all()
+    with pytest.warns(UserWarning, match="did not occur in fit, in column 'colour'"):
+        assert np.isfinite(model.predict_proba(new)).all()
     codes = np.column_stack((pd.factorize(colour)[0] * 10, X["x"])).astype(np.float32)
     given = small(categorical_features=[0]).fit(codes, Y)
     assert (given.predict(codes) == Y).all()

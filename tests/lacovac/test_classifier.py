@@ -196,6 +196,7 @@ def nominal_data():
     return category, np.isin(category, [1, 3]).astype(int)
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 def test_nominal_features_have_a_branch_per_frequent_category():
     category, Y = nominal_data()
     X = pd.DataFrame({"kind": pd.Categorical.from_codes(category, list("abcd"))})

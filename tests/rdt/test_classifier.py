@@ -223,6 +223,7 @@ def test_missing_values_in_training():
     assert (model.predict(X) == Y).mean() > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 def test_unseen_category_is_missing():
     X, Y = labelled_rows()
     frame = pd.DataFrame({"word": pd.Categorical(np.where(Y[:, 0], "a", "b")), "x": X[:, 1]})

@@ -12,6 +12,7 @@ from xgboost import XGBClassifier
 from tests.serving.mixed_models import with_constant
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision.rules import ConstrainedRule
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.object_checks import check_object
 
@@ -49,6 +50,15 @@ def test_classifiers_of_different_data_do_not_predict_together(tuned, rows):
             tuned.estimators_ = estimators
             with pytest.raises(ValueError, match=f"{part}.* does not fit"):
                 check_object(tuned)
+
+
+@pytest.mark.parametrize(
+    ("labels", "thresholds"), [([4], [0.5]), ([-1], [0.5]), ([0], [0.5, 0.5]), ([[0]], [[0.5]])]
+)
+def test_constraints_of_labels_that_are_not_there(tuned, labels, thresholds):
+    tuned.rule_ = ConstrainedRule(tuned.rule_, np.array(labels), np.array(thresholds))
+    with pytest.raises(ValueError, match="rule_ does not fit"):
+        check_object(tuned)
 
 
 def test_classifiers_of_different_categories_do_not_predict_together():

@@ -30,7 +30,7 @@ from tests.serving.mixed_models import (
 )
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
-from xdcc.decision import ThresholdClassifier
+from xdcc.decision import Precision, ThresholdClassifier
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.rules import F1Maximiser, MostProbableLabelset
 from xdcc.linear import LogisticLabels
@@ -111,6 +111,13 @@ def test_every_rule(run, rows, mixed_models, rule, measure):
     on_two_levels = copy.copy(mixed_models["two levels"])
     on_two_levels.rule_ = model.rule_
     assert_same(run, on_two_levels, rows.X)
+
+
+@pytest.mark.parametrize("rule", ["threshold", "known_labelset"])
+def test_constraints(run, rows, rule):
+    constraints = {"label_0": 0.3, "label_2": Precision(0.6)}
+    model = tuned(LogisticLabels(C=1.0, n_jobs=1), rules=[rule], constraints=constraints)
+    assert_same(run, model.fit(rows.X, rows.Y), rows.X_new)
 
 
 @pytest.mark.parametrize("estimator", [booster(), trees(), tuned(booster())])

@@ -159,6 +159,7 @@ def test_a_frame(rows, tmp_path):
         stock.predict(X[names[::-1]])
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 def test_categories_are_recoded_by_value(rows, tmp_path):
     codes = rows.X.copy()
     codes[:, 1] = np.digitize(rows.X[:, 1], [-0.5, 0.5])

@@ -31,6 +31,9 @@ _MAX_BIN = 64
 _MOST_ROUNDS = 10_000
 """Training ends when the log-loss out of fold does not fall any more, long before."""
 
+_LONGEST_BOOSTER = 300.0
+"""Estimated seconds on one core after which training ends nevertheless."""
+
 _AFFORDABLE = 50.0
 """Seconds on one core beyond which a second booster is not among the usual candidates."""
 
@@ -224,13 +227,14 @@ def booster(
         seconds = shape.n_folds * 15 / rate * in_round
         if seconds <= min(longest, longest_of_rate):
             break
+    affordable = ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
     return Candidate(
         f"{of_labels}, depth {depth}, rate {rate:g}",
         MultiLabelXGBClassifier,
         {
             "max_depth": depth,
             "learning_rate": rate,
-            "n_estimators": _MOST_ROUNDS,
+            "n_estimators": min(affordable, _MOST_ROUNDS),
             "sketch_size": 1,
             "labels_per_tree": group,
             "subsample": subsample,

@@ -1,7 +1,7 @@
 """``MultiLabelClassifier``: the best predictions for a measure, without further settings."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, NotRequired, Self
@@ -31,6 +31,7 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision.constraints import Constraint
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.measures import Measure, MeasureName
@@ -65,6 +66,12 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
         "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
         probability at least 0.5.
+    constraints : dict of str to Precision, Recall or float, optional
+        Labels, by name, that have a threshold of their own: with at least this
+        :class:`~xdcc.decision.Precision` or :class:`~xdcc.decision.Recall` out of fold, and the
+        best F1 of the label among such (the lowest cost for :class:`~xdcc.decision.LabelCosts`);
+        or the threshold itself. The rule that is best for the measure predicts the others.
+        No order-free chain is tried then.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
         and more candidates are tried as long as it lasts, until twelve in turn have not helped.
@@ -93,6 +100,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         The decision rules that were tried on the mixture, as in
         :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
         probabilities.
+    constraints_ : dict of str to list
+        Columns of a table, a row for each constrained label: "label", "constraint", "threshold",
+        whether it is "reached" in the rows that the threshold was chosen on, and "precision",
+        "recall" and "f1" in rows that it was not chosen on. Empty without constraints.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
@@ -145,6 +156,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     _domains = MappingProxyType(
         {
             "measure": Anything(),
+            "constraints": Anything(),
             "time_budget": Either(Number(low=0, low_open=True), None),
             "cv": CV,
             "refit": Switch(),
@@ -155,6 +167,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     )
 
     measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
+    constraints: Mapping[str, Constraint] | None = None
     time_budget: float | None = None
     cv: Any = 5
     refit: bool = False
@@ -189,7 +202,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold.
+            round for each fold. If a constraint cannot be met: the threshold that comes nearest is
+            taken.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
@@ -222,8 +236,14 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
         """Keep a mixture, and choose the rule for it."""
         choice = choose_rule(
-            found, measure=self.measure, seed=seed, n_jobs=self.n_jobs, budget=budget
+            found,
+            measure=self._measure_of_labels(),
+            constraints=self._constraints_of_labels(),
+            seed=seed,
+            n_jobs=self.n_jobs,
+            budget=budget,
         )
+        self._report_constraints(found.data, found.folds)
         self.members_ = found.members
         self.stacked_ = found.stacked
         self.calibration_ = found.calibration

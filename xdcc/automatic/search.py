@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from tqdm import tqdm
 
 from xdcc.automatic.candidates import (
     Candidate,
@@ -39,13 +38,22 @@ from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.progress import progress_bar
 from xdcc.base.workers import agreed, sample_of_all, sum_of_all
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
+from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.proba_measures import proba_measure
-from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules, without_choice
+from xdcc.decision.rule_choice import (
+    RuleChoice,
+    RuleTrial,
+    choose,
+    constrained,
+    try_rules,
+    without_choice,
+)
 from xdcc.decision.rules import MeasureLike
 from xdcc.linear import LogisticLabels
 from xdcc.linear.classifier import mean_model
@@ -226,7 +234,7 @@ class Search:
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._for_rules = 0.0
-        self._progress = tqdm(unit=" candidates", disable=not verbose)
+        self._progress = progress_bar(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
         """Train the candidates and mix them.
@@ -423,6 +431,7 @@ def choose_rule(
     found: SearchResult,
     *,
     measure: MeasureLike,
+    constraints: LabelConstraints | None = None,
     seed: int,
     n_jobs: int | None,
     budget: TimeBudget,
@@ -435,6 +444,8 @@ def choose_rule(
         The mixture.
     measure : str, Measure or callable
         What to maximise.
+    constraints : LabelConstraints, optional
+        Of labels that have thresholds of their own.
     seed : int
         Of drawn rows and of the chain.
     n_jobs : int or None
@@ -459,9 +470,19 @@ def choose_rule(
         )
     if of_proba := proba_measure(measure):
         judged = found.data._replace(X=found.calibration.proba(found.data.X))
-        return without_choice(judged, found.folds, measure=of_proba, seed=seed)
+        choice = without_choice(judged, found.folds, measure=of_proba, seed=seed)
+        if constraints:
+            rule = constrained(choice.rule, found.data, constraints, measure)
+            choice = choice._replace(rule=rule)
+        return choice
     trials: list[RuleTrial] = [
-        try_rules(found.data, found.folds, measure=measure, entries=budget.entries)
+        try_rules(
+            found.data,
+            found.folds,
+            measure=measure,
+            constraints=constraints,
+            entries=budget.entries,
+        )
     ]
     favourite = 0
     # The chain is tried only if it costs less than the candidates do, and if every row has a
@@ -469,7 +490,7 @@ def choose_rule(
     seconds = chain_seconds(found.shape)
     longest = sum(candidate.seconds for candidate in usual_candidates(found.shape))
     affordable = seconds < min(longest, budget.left()) and found.are_all_tested
-    if measure == _FOR_LABELSETS and affordable:
+    if measure == _FOR_LABELSETS and affordable and not constraints:
         joint = try_joint(found.data, found.folds, measure=measure, seed=seed, n_jobs=n_jobs)
         if joint is not None:
             trials.append(joint.trial)

@@ -3,21 +3,34 @@
 ``fit`` learns the categories of every column of pandas' type ``category``: the values that
 occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
 column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
-value, whatever order or other values their own type has; a value that did not occur in ``fit``
-is missing. :func:`feature_types` tells XGBoost which columns hold codes; :func:`category_values`
-tells the Cython kernels which values a discrete feature has.
+value, whatever their type: another order of categories, or text or numbers as they come from JSON.
+A value that did not occur in ``fit`` is missing, which a warning says. :func:`feature_types` tells
+XGBoost which columns hold codes; :func:`category_values` tells the Cython kernels which values a
+discrete feature has.
 """
 
+import os
+import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pandas.api.types import infer_dtype
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from xdcc.base.frames import as_pandas
+
 type Categories = dict[int, NDArray[Any]]
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
+"""Warnings about a user's data point to the first line outside this folder."""
+
+_NUMBERS = frozenset({"boolean", "integer", "floating", "mixed-integer-float"})
+"""What pandas' `infer_dtype` says of numbers."""
 
 
 def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
@@ -51,19 +64,29 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             )
         return X
     validate_data(estimator, X, reset=reset, skip_check_array=True)
-    _require_numbers_and_categories(X, getattr(estimator, "_takes_categories", False))
-    categorical = [p for p, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
-    if reset and categorical:
-        learned = {position: _occurring(X.iloc[:, position]) for position in categorical}
-        estimator.categories_ = learned
-    for position in sorted(set(categorical) ^ set(learned)):
-        before = "a category" if position in learned else "numeric"
-        raise ValueError(f"{_described(X, position)}, but in fit it was {before}.")
+    categorical = [position for position, dtype in enumerate(X.dtypes) if _is_category(dtype)]
+    if reset:
+        _require_numbers_and_categories(X, getattr(estimator, "_takes_categories", False))
+        if categorical:
+            learned = {position: _occurring(X.iloc[:, position]) for position in categorical}
+            estimator.categories_ = learned
+    elif learned or any(dtype.kind not in "biuf" for dtype in X.dtypes):
+        X = _with_numbers_as_in_fit(X, learned)
     if not learned:
         return X
-    encoded = X.copy(deep=False)
+    encoded, unknown = X.copy(deep=False), []
     for position, categories in learned.items():
-        encoded.isetitem(position, _codes(X.iloc[:, position], categories))
+        codes, is_unknown = _codes(X, position, categories)
+        encoded.isetitem(position, codes)
+        if is_unknown:
+            unknown.append(X.columns[position])
+    if unknown:
+        warnings.warn(
+            f"Values that did not occur in fit, in column {', '.join(map(repr, unknown))} of X. "
+            "They are taken as missing.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
     return encoded
 
 
@@ -136,13 +159,17 @@ def categorical_mask(
     return mask
 
 
+def _is_category(dtype: Any) -> bool:
+    return isinstance(dtype, pd.CategoricalDtype) or str(dtype).startswith("dictionary<")
+
+
 def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> None:
     for position, dtype in enumerate(X.dtypes):
-        if dtype.kind in "biuf" or (takes_categories and isinstance(dtype, pd.CategoricalDtype)):
+        if dtype.kind in "biuf" or (takes_categories and _is_category(dtype)):
             continue
         advice = (
             "the estimator takes numbers and categories. If its values are names, make it a "
-            "category with astype('category')."
+            "category with astype('category'), in Polars with cast(pl.Categorical)."
             if takes_categories
             else "the estimator takes numbers only. Encode categories as numbers first, for "
             "example as one column per category."
@@ -157,15 +184,59 @@ def _described(X: pd.DataFrame, position: int) -> str:
     )
 
 
+def _with_numbers_as_in_fit(X: pd.DataFrame, learned: Categories) -> pd.DataFrame:
+    """Read columns of numbers that came as Python objects, as a JSON null makes of them."""
+    read = X.copy(deep=False)
+    for position, dtype in enumerate(X.dtypes):
+        if position in learned or dtype.kind in "biuf":
+            continue
+        column = X.iloc[:, position]
+        if _is_category(dtype) or not all(isinstance(value, Real) for value in column.dropna()):
+            raise ValueError(f"{_described(X, position)}, but in fit it was numeric.")
+        read.isetitem(position, column.astype(object).where(column.notna(), np.nan).astype(float))
+    return read
+
+
+def _as_category(column: pd.Series) -> pd.Series:
+    """Give a column the type `category`; pandas has another one for Arrow's dictionaries."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    return as_pandas(column.array.__arrow_array__())
+
+
 def _occurring(column: pd.Series) -> NDArray[Any]:
-    return np.asarray(column.cat.remove_unused_categories().cat.categories)
+    return np.asarray(_as_category(column).cat.remove_unused_categories().cat.categories)
 
 
-def _codes(column: pd.Series, categories: NDArray[Any]) -> NDArray[np.float32]:
+def _codes(
+    X: pd.DataFrame, position: int, categories: NDArray[Any]
+) -> tuple[NDArray[np.float32], bool]:
+    """Return positions in `categories`, and whether a value is none of them."""
+    column = X.iloc[:, position]
+    is_category = _is_category(column.dtype)
+    try:
+        column = _as_category(column) if is_category else pd.Series(pd.Categorical(column))
+    except TypeError as error:  # lists, for example
+        raise ValueError(f"{_described(X, position)}; its values are no categories.") from error
     positions = pd.Index(categories).get_indexer(column.cat.categories)
+    own = column.cat.codes.to_numpy()
     # pandas' code of a missing value is -1 too: it takes the last element.
-    codes = np.append(positions, -1)[column.cat.codes.to_numpy()]
-    return np.where(codes < 0, np.nan, codes).astype(np.float32)
+    codes = np.append(positions, -1)[own]
+    is_unknown = bool(((codes < 0) & (own >= 0)).any())
+    kinds = {_kind(column.cat.categories), _kind(categories)} - {"any"}
+    if is_unknown and not is_category and (codes < 0).all() and len(kinds) == 2:
+        raise ValueError(
+            f"{_described(X, position)}, but in fit it was a category, such as "
+            f"{categories[:1].tolist()[0]!r}."
+        )
+    return np.where(codes < 0, np.nan, codes).astype(np.float32), is_unknown
+
+
+def _kind(values: Any) -> str:
+    found = infer_dtype(values)
+    if found in _NUMBERS:
+        return "number"
+    return "any" if found == "empty" or found.startswith("mixed") else found
 
 
 def category_values(

@@ -1,22 +1,17 @@
 """Checks of the input of ``fit``: X, Y and weights, each alone and together."""
 
-import os
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.categories import feature_types
+from xdcc.base.categories import PACKAGE, feature_types
 from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import Labels, check_labels
-
-PACKAGE = os.path.dirname(os.path.dirname(__file__))
-"""Warnings about a user's data point to the first line outside this folder."""
-
 
 LEARNED_FROM_DATA = (
     "n_features_in_",

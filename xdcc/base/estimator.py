@@ -31,13 +31,14 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.categories import feature_types
 from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
 from xdcc.base.documentation import documented
-from xdcc.base.domains import Domain, Seed, Threads, check_domain
+from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.label_rows import check_weight, matching_share
 from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
+from xdcc.base.output import OUTPUTS, Output, in_output_form
 from xdcc.base.process import whole_or_nothing
 
 
@@ -138,11 +139,14 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Fill in what the documentation shares with others, and surround ``fit``.
 
-        It is whole or nothing, and takes no more threads than there are CPUs.
+        It is whole or nothing, and takes no more threads than there are CPUs. Predictions have the
+        form that `set_output` asks for.
         """
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
             cls.fit = whole_or_nothing(cls.fit)
+        for name in {"predict", "predict_proba"} & vars(cls).keys():
+            setattr(cls, name, in_output_form(getattr(cls, name)))
         common = {name: domain for name, domain in _COMMON_DOMAINS.items() if hasattr(cls, name)}
         cls._domains = MappingProxyType({**cls._domains, **common})
         documented(cls, cls._entries)
@@ -158,6 +162,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    @in_output_form
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
         """Probability of every label.
 
@@ -172,6 +177,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """
         return self._proba_in_form_of_y(self._proba(self._check_X(X)))
 
+    @in_output_form
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels.
 
@@ -185,6 +191,33 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         {raises_in_predict}
         """
         return self._labels_in_form_of_y(self._labels(self._check_X(X)))
+
+    def set_output(self, *, predict: Output | None = None) -> Self:
+        """Set the form of what `predict` and `predict_proba` return.
+
+        Parameters
+        ----------
+        predict : {{"default", "input", "pandas", "polars", "pyarrow"}}, optional
+            "default": arrays, as described there. Else a DataFrame with a column for each label,
+            named by it, or a Series where an array has one dimension: of pandas, Polars or
+            PyArrow; or "input", of the library of X, and arrays for an X that is no DataFrame.
+            Rows of pandas keep their index. None changes nothing. Clones and pickles keep it, model
+            files do not.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If it is none of these.
+        """
+        if predict is not None:
+            check_domain("predict", predict, Choice(OUTPUTS))
+            self._sklearn_output_config = {"predict": predict}
+        return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the rows whose known labels are all predicted correctly (subset accuracy).

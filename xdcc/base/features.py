@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from xdcc.base.categories import encode_categories
+from xdcc.base.frames import as_pandas
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
 
@@ -30,7 +31,8 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
         A fitted one, unless `reset`.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Numbers, and categories in a DataFrame if the estimator takes them; NaN is a missing
-        value, and so is a category that did not occur in fit.
+        value, and so is a category that did not occur in fit. The DataFrame may be one of
+        pandas, Polars, PyArrow or any other that :func:`~xdcc.base.frames.as_pandas` reads.
     reset : bool, default=False
         Whether to set `n_features_in_`, `feature_names_in_`, `categories_` and `sparse_X_`
         instead of comparing with them.
@@ -61,6 +63,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
     ValueError: X has 1 features, but MultiLabelEstimator is expecting 2 features as input.
     """
     check_sparse_structure("X", X)
+    X = as_pandas(X)
     checked = validate_data(
         estimator,
         encode_categories(estimator, X, reset=reset),

@@ -20,6 +20,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from xdcc.base.frames import as_pandas
+
 SAMPLE_ENTRIES = 2**21
 """Entries of the rows that a few numbers are learned from: calibration, decision rules."""
 
@@ -344,6 +346,7 @@ def _blocks[Values: (Bools, Floats)](
     sample_weight: Weights,
 ) -> Iterator[KnownRows[Values]]:
     """Read truth, predictions of some kind, what is known, and weights of samples that count."""
+    Y_true, Y_other = as_pandas(Y_true, "Y_true"), as_pandas(Y_other, name)
     truth_rows = _label_rows(Y_true, "Y_true")
     if isinstance(Y_true, pd.DataFrame):
         Y_other = labels_in_order(Y_other, Y_true.columns, name)

@@ -4,7 +4,8 @@ Y is a matrix of labels, or one binary target. The two differ in their number of
 estimators predict in the form that they were fitted on:
 
 - A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
-  unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names.
+  unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names. Lists of
+  label names are one such, too (:func:`~xdcc.base.frames.labels_of_names`).
 - *One dimension*: the target of a binary problem, as scikit-learn's classifiers take it. Its two
   values may be anything that can be sorted; nothing is unknown.
 
@@ -27,6 +28,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.features import check_sparse_structure
 from xdcc.base.fit_data import FitData
+from xdcc.base.frames import as_pandas, labels_of_names
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
 from xdcc.base.workers import sum_of_all
 
@@ -73,6 +75,7 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
         raise ValueError(
             f"This {estimator} estimator requires y to be passed, but the target y is None."
         )
+    Y = labels_of_names(as_pandas(Y, "Y"))
     labels = _label_rows(Y)
     if len(labels.shape) == 1:
         target = _target(Y)
@@ -125,7 +128,9 @@ def check_labels_as_in_fit(estimator: Any, X: Any, Y: Any, what: str = "Y") -> L
     >>> check_labels_as_in_fit(estimator, [[3]], pd.DataFrame({"blue": [0], "red": [1]}))
     array([[1., 0.]], dtype=float32)
     """
-    labels, classes, names = _label_rows(Y), estimator.classes_, estimator.label_names_
+    classes, names = estimator.classes_, estimator.label_names_
+    Y = labels_of_names(as_pandas(Y, what), names.tolist())
+    labels = _label_rows(Y)
     if classes.ndim != len(labels.shape):
         had = "one dimension" if classes.ndim == 1 else "two dimensions"
         raise ValueError(f"{what} has shape {labels.shape}, but in fit it had {had}.")
@@ -163,7 +168,9 @@ def _label_rows(Y: Any) -> LabelRows:
         labels = LabelRows(Y)
     except ValueError as error:
         raise ValueError(
-            f"Y cannot be read as a matrix of shape (n_samples, n_labels): {error}"
+            f"Y cannot be read as a matrix of shape (n_samples, n_labels): {error} (Lists "
+            "of label names must hold text; scikit-learn's MultiLabelBinarizer makes a matrix of "
+            "others.)"
         ) from error
     if len(labels.shape) not in (1, 2) or labels.shape[1:] == (0,):
         raise ValueError(

@@ -6,6 +6,7 @@ learning itself happens in the plugin (``plugins/multilabel``).
 """
 
 import os
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -39,6 +40,21 @@ from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
+
+
+class _Callbacks:
+    """Callbacks of XGBoost, or None."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a sequence of callbacks, or None."""
+        return value is None or (
+            isinstance(value, Sequence)
+            and all(isinstance(entry, xgb.callback.TrainingCallback) for entry in value)
+        )
+
+    def __str__(self) -> str:
+        """Describe them."""
+        return "a list of xgboost.callback.TrainingCallback, or None"
 
 
 class MultiLabelXGBClassifier(LabelImportances, TreeBoosterEstimator):
@@ -87,6 +103,11 @@ int, default="sumGain"
     early_stopping_rounds : int, default=None
         Stop when the last metric has not improved on the last pair of `eval_set` for so many
         boosting rounds; predictions then use the best one.
+    callbacks : list of xgboost.callback.TrainingCallback, default=None
+        Called by `fit` in every boosting round, as by `xgboost.train`: learning rates that change,
+        checkpoints, the pruning of Optuna. They see values on `eval_set` as those of
+        `validation_0` and so on. Folds that are trained together (`out_of_fold`) call none, and
+        model files store none.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
         What `feature_importances_` measures, see
         :func:`xdcc.boosting.importance.column_importance`. Can be changed after `fit`.
@@ -147,6 +168,7 @@ int, default="sumGain"
             **TreeBoosterEstimator._domains,
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "eval_metric": MetricNames(),
+            "callbacks": _Callbacks(),
             "importance_type": Choice(IMPORTANCE_TYPES),
         }
     )
@@ -156,6 +178,7 @@ int, default="sumGain"
     labels_per_tree: int | Literal["auto"] | None = None
     eval_metric: str | list[str] | None = None
     early_stopping_rounds: int | None = None
+    callbacks: Sequence[xgb.callback.TrainingCallback] | None = None
     importance_type: ImportanceType = "gain"
 
     def fit(
@@ -228,12 +251,14 @@ int, default="sumGain"
             evals_result=self.evals_result_,
             early_stopping_rounds=self.early_stopping_rounds,
             verbose_eval=bool(self.verbose),
+            callbacks=None if self.callbacks is None else list(self.callbacks),
             xgb_model=None if start is None else nameless(start),
         )
+        stops_early = self.early_stopping_rounds is not None or any(
+            isinstance(callback, xgb.callback.EarlyStopping) for callback in self.callbacks or ()
+        )
         self.best_iteration_ = (
-            self.booster_.num_boosted_rounds() - 1
-            if self.early_stopping_rounds is None
-            else self.booster_.best_iteration
+            self.booster_.best_iteration if stops_early else self.booster_.num_boosted_rounds() - 1
         )
         if hasattr(self, "feature_names_in_"):
             # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
@@ -289,7 +314,8 @@ int, default="sumGain"
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
-            fallen for so many boosting rounds, or after `n_estimators` of them.
+            fallen for so many boosting rounds, or after `n_estimators` of them. After ``n >= 100``
+            rounds it is computed again ``n // 50`` rounds later.
         should_end : callable, optional
             Called after every boosting round with their number; training ends when it returns
             True.

@@ -4,8 +4,9 @@ The best number of boosting rounds is found on rows that a booster has not seen.
 the other, that would take one training to find the number and another to use it. Side by side, a
 round of every fold at a time, the log-loss of all rows is known after each round, so one training
 finds the number, keeps the out-of-fold margins that belong to it, and ends when nothing has
-improved for a while. The boosters share the bins of X: rows that a booster does not train on have
-the weight 0, and the updater skips them.
+improved for a while. Margins of all folds can cost as much as their trees, so in long trainings
+they are computed less often. The boosters share the bins of X: rows that a booster does not train
+on have the weight 0, and the updater skips them.
 
 Workers can train together (:mod:`xdcc.base.workers`). Boosters that draw rows for each tree then
 draw the same as with one worker: they are drawn here, by weights of 0, not by the updater.
@@ -26,6 +27,9 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.process import late_interrupt
 from xdcc.base.workers import grand_total, rows_of_all
+
+_LOOKS = 50
+"""After ``n`` rounds, the log-loss is computed again after the next ``n // _LOOKS``, at least 1."""
 
 
 class LogLoss:
@@ -139,7 +143,8 @@ def train_out_of_fold(
     folds : Folds
         Which rows each fold is tested and trained on.
     patience : int
-        End when the log-loss has not fallen for so many rounds.
+        End when the log-loss has not fallen for so many rounds, or a few more: after round
+        ``n >= 100`` it is computed again ``n // 50`` rounds later.
     should_end : callable, optional
         Called after every round with their number; True ends the training.
 
@@ -166,25 +171,33 @@ def train_out_of_fold(
     boosters = [xgb.Booster(params, [matrix]) for _ in parts]
     loss = LogLoss(data.Y, np.where(folds.tested, weight, np.float32(0)))
     margins, best_margins = np.zeros(data.Y.shape, np.float32), np.zeros(data.Y.shape, np.float32)
-    best_loss, n_best = np.inf, 0
+    best_loss, n_best, n_next = np.inf, 0, 1
     for round_ in range(estimator.n_estimators):
-        for fold, (booster, (train, rows)) in enumerate(zip(boosters, parts, strict=True)):
+        for fold, (booster, (train, _)) in enumerate(zip(boosters, parts, strict=True)):
             # The first round also estimates where boosting starts, from all training rows.
             if drawn is not None and round_ > 0:
                 train = train & drawn(round_, fold)
             matrix.set_weight(np.where(train, weight, np.float32(0)))
             booster.update(matrix, round_)
+        n_rounds = round_ + 1
+        ends = n_rounds == estimator.n_estimators
+        if should_end is not None:
+            ends = should_end(n_rounds) or ends
+        if not ends and n_rounds < n_next:
+            continue
+        n_next = n_rounds + max(1, n_rounds // _LOOKS)
+        for booster, (_, rows) in zip(boosters, parts, strict=True):
             of_all = booster.predict(
                 matrix, output_margin=True, strict_shape=True, validate_features=False
             )
             margins[rows] = of_all[rows]
         now = grand_total(loss(margins))
         if now < best_loss:
-            best_loss, n_best = now, round_ + 1
+            best_loss, n_best = now, n_rounds
             margins, best_margins = best_margins, margins
-        elif round_ + 1 - n_best >= patience:
+        elif n_rounds - n_best >= patience:
             break
-        if should_end is not None and should_end(round_ + 1):
+        if ends:
             break
     # Without a known label out of fold there is no log-loss: use `n_estimators`.
     n_best = n_best or estimator.n_estimators

@@ -35,7 +35,6 @@ from xdcc.dask.estimator import (
     threads_of_worker,
 )
 from xdcc.dask.worker_rows import WorkerRows
-from xdcc.decision import LabelCosts
 
 
 class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
@@ -142,8 +141,10 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         booster = MultiLabelXGBClassifier()
         learned = check_fit_data(booster, *stand_ins(summaries))
         absent = absent_labels(summaries)
-        if isinstance(self.measure, LabelCosts):
-            self.measure.prices(len(absent))
+        local = MultiLabelClassifier(**self.get_params())
+        local._learn_from(learned)
+        local._measure_of_labels()
+        local._constraints_of_labels()
         seed = seed_from(self.random_state)
         parts: dict[Place, list[Sequence[Future]]] = {}
         folds = self._deal_folds(rows, absent, int(self.cv), seed)
@@ -168,8 +169,6 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
                 n_threads = model._native_booster_params().get("nthread", 0)
                 model.booster_.set_param({"nthread": n_threads})
         # Another estimator learns, so that what this one had learned before is forgotten.
-        local = MultiLabelClassifier(**self.get_params())
-        local._learn_from(learned)
         local._require_value(found.data)
         local._learn(found, seed, TimeBudget(started, self.time_budget))
         local.folds_ = found.folds

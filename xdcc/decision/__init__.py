@@ -5,10 +5,12 @@ Functions on arrays choose thresholds, by label density or by a measure on valid
 :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of rules.
 :class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
-choice among many is worth. Use :class:`LabelCosts` as the measure if you know what errors cost.
+choice among many is worth. Use :class:`LabelCosts` as the measure if you know what errors cost,
+:class:`Precision` and :class:`Recall` as constraints of single labels.
 """
 
 from xdcc.decision.bbc_cv import bbc_cv
+from xdcc.decision.constraints import Precision, Recall
 from xdcc.decision.cuts import apply_thresholds
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.label_costs import LabelCosts
@@ -20,6 +22,8 @@ from xdcc.decision.tuned_decision import TunedDecisionClassifierCV
 __all__ = [
     "KnownLabelsets",
     "LabelCosts",
+    "Precision",
+    "Recall",
     "SizedMarginals",
     "ThresholdClassifier",
     "TunedDecisionClassifierCV",

@@ -6,7 +6,7 @@ predict together, calibrated and with a decision rule.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NotRequired
 
@@ -21,11 +21,14 @@ from xdcc.base.checks import check_fit_labels, learned_by
 from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
+from xdcc.base.frames import as_pandas
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
+from xdcc.decision.constraints import Constraint, LabelConstraints, check_constraints
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import check_measure
+from xdcc.decision.rule_choice import prices_of
 from xdcc.decision.rules import MeasureLike, Rule
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
@@ -61,6 +64,7 @@ class Decider(MultiLabelEstimator):
     def _begin_unchecked(self, X: Any, Y: Any, sample_weight: Any) -> FitData:
         """Begin as `_begin_fit`, but leave X as it is."""
         self._check_params()
+        X = as_pandas(X)
         # Numbers of rows and features, names of features; the classifiers check what X holds.
         validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
         data = check_fit_labels(self, Y, sample_weight)
@@ -81,7 +85,7 @@ class Decider(MultiLabelEstimator):
 
 def checked_for(model: Any, X: Any) -> Any:
     """Check X for a fitted classifier; leave it as it is for one of another package."""
-    return model._check_X(X) if isinstance(model, MultiLabelEstimator) else X
+    return model._check_X(X) if isinstance(model, MultiLabelEstimator) else as_pandas(X)
 
 
 DECIDED_FOR = Classifier(("predict_proba", "decision_function"))
@@ -114,17 +118,21 @@ class DecidingEnsemble(Decider):
             "oof_proba_": NDArray[np.float64],
             "best_score_": float,
             "cv_results_": NotRequired[dict[str, Any]],  # absent in files of 0.2
+            "constraints_": NotRequired[dict[str, Any]],  # absent in files of 0.2
         }
     )
     _fitted_attribute = "rule_"
 
     measure: MeasureLike
+    constraints: Mapping[str, Constraint] | None
     calibration_: LabelCalibration
     cv_results_: dict[str, Any]
+    constraints_: dict[str, Any]
     rule_: Rule
 
     def _check_params(self) -> None:
         super()._check_params()
+        check_constraints(self.constraints)
         if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
             self._check_measure()
 
@@ -133,11 +141,33 @@ class DecidingEnsemble(Decider):
         check_measure(self.measure)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check the costs of the labels, too, before anything is trained."""
+        """Check the costs and constraints of the labels, too, before anything is trained."""
         data = super()._begin_fit(X, Y, sample_weight)
-        if isinstance(self.measure, LabelCosts):
-            self.measure.prices(self.n_labels_)
+        self._measure_of_labels()
+        self._constraints_of_labels()
         return data
+
+    def _measure_of_labels(self) -> MeasureLike:
+        """Return the measure; costs by name as costs of each label, checked."""
+        if not isinstance(self.measure, LabelCosts):
+            return self.measure
+        costs = self.measure.named(self.label_names_.tolist())
+        costs.prices(self.n_labels_)
+        return costs
+
+    def _constraints_of_labels(self) -> LabelConstraints | None:
+        """Return the constraints by the positions of labels; None if there are none."""
+        found = LabelConstraints.of(self.constraints, self.label_names_.tolist())
+        return found if found.names else None
+
+    def _report_constraints(self, data: FitData, folds: NDArray[np.intp]) -> None:
+        """Set `constraints_`, from margins out of fold, the X of `data`."""
+        constraints, counts = self._constraints_of_labels(), data.counts
+        self.constraints_ = {}
+        if constraints:
+            self.constraints_ = constraints.report(
+                data.take(counts), folds[counts], prices_of(self._measure_of_labels(), data)
+            )
 
     def plot_rules(self, ax: Any = None) -> Any:
         """Draw the score of each kind of rule, corrected for the choice of its parameters.

@@ -1,6 +1,6 @@
 """``LabelCosts``: a measure for known costs of wrong labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -28,8 +28,9 @@ class LabelCosts(Measure):
 
     Parameters
     ----------
-    false_positive, false_negative : float or sequence of float, default=1.0
-        At least 0, for all labels or one for each; not both 0 for a label.
+    false_positive, false_negative : float, sequence of float or dict, default=1.0
+        At least 0, for all labels or one for each; not both 0 for a label. A dict has names of
+        labels; others cost 1.
 
     Attributes
     ----------
@@ -53,17 +54,51 @@ class LabelCosts(Measure):
     value: Callable[[Floats, Floats, Floats], Floats] = field(
         default_factory=lambda: _minus_wrong, init=False, repr=False
     )
-    false_positive: float | Sequence[float] = 1.0
-    false_negative: float | Sequence[float] = 1.0
+    false_positive: float | Sequence[float] | Mapping[str, float] = 1.0
+    false_negative: float | Sequence[float] | Mapping[str, float] = 1.0
 
     def __post_init__(self) -> None:
         """Stop if a cost is invalid."""
         for name in ("false_positive", "false_negative"):
-            cost = np.asarray(getattr(self, name))
+            given = getattr(self, name)
+            cost = np.asarray([*given.values()] if isinstance(given, Mapping) else given)
             if cost.dtype.kind not in "iuf" or cost.ndim > 1 or not np.isfinite(cost).all():
                 raise ValueError(f"{name} must be a finite number, or one for each label.")
-            if (cost < 0).any():
+            if cost.size and (cost < 0).any():
                 raise ValueError(f"{name} must not be negative, got {cost.min()}.")
+
+    def named(self, label_names: Sequence[str]) -> "LabelCosts":
+        """Replace dicts by a cost for each label.
+
+        Parameters
+        ----------
+        label_names : sequence of str
+            Names of all labels, in their order.
+
+        Returns
+        -------
+        LabelCosts
+
+        Raises
+        ------
+        ValueError
+            If there is no label of a name.
+
+        Examples
+        --------
+        >>> LabelCosts(false_negative={"fraud": 20}).named(["new", "fraud"]).false_negative
+        [1.0, 20]
+        """
+        found = {}
+        for side in ("false_positive", "false_negative"):
+            costs = getattr(self, side)
+            if isinstance(costs, Mapping):
+                for name in costs:
+                    if name not in label_names:
+                        raise ValueError(f"{side} has a cost of {name!r}, which is no label.")
+                costs = [costs.get(name, 1.0) for name in label_names]
+            found[side] = costs
+        return LabelCosts(**found)
 
     def prices(self, n_labels: int) -> tuple[Floats, Floats]:
         """Return the costs of wrong entries.
@@ -80,10 +115,13 @@ class LabelCosts(Measure):
         Raises
         ------
         ValueError
-            If the number of costs differs from that of labels, or both are 0 for a label.
+            If the number of costs differs from that of labels, both are 0 for a label, or they
+            are by name.
         """
         found = []
         for name in ("false_positive", "false_negative"):
+            if isinstance(getattr(self, name), Mapping):
+                raise ValueError(f"{name} has costs by name: call named() with all names first.")
             cost = np.asarray(getattr(self, name), dtype=np.float64)
             if cost.ndim == 1 and len(cost) != n_labels:
                 raise ValueError(f"{name} has {len(cost)} costs, but there are {n_labels} labels.")
@@ -134,7 +172,7 @@ class LabelCosts(Measure):
             If the labels are not as described, or there are other costs than labels.
         """
         data = validation_data(Y_true, Y_pred, sample_weight)
-        sizes = self.entry_sizes(data)
+        sizes = self.named(data.learned["label_names_"].tolist()).entry_sizes(data)
         return -float(sizes[data.known & (data.truth != (data.X == 1))].sum())
 
     def sizes(self, data: FitData) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
+from xdcc.decision.constraints import LabelConstraints, Prices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import beta_of, checked_measure, scores_on_draws
@@ -23,6 +24,7 @@ from xdcc.decision.proba_measures import ProbaMeasure
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
+    ConstrainedRule,
     F1Maximiser,
     LabelWise,
     LeastCost,
@@ -77,6 +79,7 @@ def try_rules(
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
+    constraints: LabelConstraints | None = None,
     entries: int = SAMPLE_ENTRIES,
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
@@ -84,6 +87,7 @@ def try_rules(
     Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
     the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
     many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
+    Thresholds of constrained labels are learned from all rows that count.
     """
     counts = data.counts
     _require_two_folds(folds[counts])
@@ -92,17 +96,38 @@ def try_rules(
     rows, affordable = _affordable(data, entries)
     if names is None and not affordable:
         suitable = [name for name in suitable if name not in LABELSET_RULES]
-    judged, folds = data.take(rows), folds[rows]
-    rules = learn_rules(suitable, judged, target)
+    judged, folds_judged = data.take(rows), folds[rows]
+    rules: list[Any] = list(learn_rules(suitable, judged, target))
+    if constraints:
+        rules = [constrained(rule, data, constraints, measure) for rule in rules]
     predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
-    for fold in np.unique(folds):
-        out = folds == fold
-        of_others = learn_rules(suitable, judged.take(~out), target)
-        for labels, found in zip(
-            predicted, predict_with_all(of_others, judged.X[out]), strict=True
-        ):
+    for fold in np.unique(folds_judged):
+        out = folds_judged == fold
+        of_others = predict_with_all(
+            learn_rules(suitable, judged.take(~out), target), judged.X[out]
+        )
+        if constraints:
+            thresholds = constraints.thresholds(
+                data.take(counts & (folds != fold)), prices_of(measure, data)
+            )
+            for found in of_others:
+                constraints.decide(found, judged.X[out], thresholds)
+        for labels, found in zip(predicted, of_others, strict=True):
             labels[out] = found
     return trial_of(rules, predicted, judged, measure)
+
+
+def constrained(
+    rule: Any, data: FitData, constraints: LabelConstraints, measure: MeasureLike
+) -> ConstrainedRule:
+    """Give some labels thresholds of their own, learned from margins, the X of `data`."""
+    thresholds = constraints.thresholds(data.take(data.counts), prices_of(measure, data))
+    return ConstrainedRule(rule, constraints.labels, thresholds)
+
+
+def prices_of(measure: MeasureLike, data: FitData) -> Prices | None:
+    """Return the prices of the labels, None if the measure has none."""
+    return measure.prices(data.Y.shape[1]) if isinstance(measure, LabelCosts) else None
 
 
 def _require_two_folds(folds: NDArray[np.intp]) -> None:
@@ -210,6 +235,7 @@ def choose_rule(
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
+    constraints: LabelConstraints | None = None,
     seed: int = 0,
 ) -> RuleChoice:
     """Choose the rule that is best for a measure on out-of-fold margins.
@@ -224,6 +250,8 @@ def choose_rule(
         What to maximise.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the measure and the data.
+    constraints : LabelConstraints, optional
+        Of labels that have thresholds of their own.
     seed : int, default=0
         Of the drawn rows.
 
@@ -236,7 +264,8 @@ def choose_rule(
     ValueError
         If a requested kind of rule does not suit the measure or the data.
     """
-    return choose([try_rules(data, folds, measure=measure, names=names)], measure, seed)
+    trial = try_rules(data, folds, measure=measure, names=names, constraints=constraints)
+    return choose([trial], measure, seed)
 
 
 def without_choice(
@@ -361,8 +390,6 @@ def _suitable(
 ) -> list[str]:
     """Leave out the kinds of rules that do not suit, or stop if one was requested."""
     unsuitable = {}
-    if callable(measure):
-        unsuitable[ThresholdPerLabel.name] = "needs a named measure or costs"
     if not isinstance(measure, LabelCosts):
         unsuitable[LeastCost.name] = "needs costs, a measure `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]
@@ -371,6 +398,8 @@ def _suitable(
             unsuitable[name] = "needs rows of which every label is known, in two folds at least"
     if names is None:
         of_others = _for_another(measure)
+        if callable(measure):  # which would be called for many thresholds of each label
+            of_others.add(ThresholdPerLabel.name)
         return [name for name in RULE_NAMES if name not in unsuitable and name not in of_others]
     for name in names:
         if name in unsuitable:

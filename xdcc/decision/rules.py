@@ -177,10 +177,56 @@ class F1Maximiser(_LabelsetRule):
         return block.best_for_f1(self.temperature, self.prior, self.beta)
 
 
-type AnyRule = (
+type UnconstrainedRule = (
     LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
 )
 """What `learn_rules` learns."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedRule(Rule):
+    """A rule, but thresholds for some labels.
+
+    Attributes
+    ----------
+    rule : Rule
+        For the other labels.
+    labels : int64 array of shape (n_constrained,)
+        Positions of labels.
+    thresholds : float64 array of shape (n_constrained,)
+        They are predicted where their probability is at least as high.
+    """
+
+    rule: UnconstrainedRule
+    labels: NDArray[np.int64] = field(repr=False)
+    thresholds: Floats
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The kind of the rule for the other labels."""
+        return str(self.rule.name)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Those of the rule for the other labels."""
+        return dict(self.rule.params)
+
+    def decide(self, margins: Floats) -> NDArray[np.int8]:
+        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
+        labels: NDArray[np.int8] = self.rule.decide(margins)
+        labels[:, self.labels] = expit(margins[:, self.labels]) >= self.thresholds
+        return labels
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        proba = check_proba(Y_proba)
+        labels: NDArray[np.int64] = self.rule.predict(proba)
+        labels[:, self.labels] = proba[:, self.labels] >= self.thresholds
+        return labels
+
+
+type AnyRule = UnconstrainedRule | ConstrainedRule
+"""What `learn_rules` learns, and these with constraints."""
 
 
 RULE_NAMES: tuple[str, ...] = (
@@ -197,13 +243,15 @@ LABELSET_RULES = frozenset({MostProbableLabelset.name, F1Maximiser.name})
 """Those that need rows of which every label is known."""
 
 
-def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> list[Rule]:
+def learn_rules(
+    names: Sequence[str], data: FitData, measure: MeasureLike
+) -> list[UnconstrainedRule]:
     """Learn all configurations of the kinds of rules named, from rows that count.
 
     X are out-of-fold margins. For any data there are as many, in the same order. A ValueError says
     that a rule cannot be learned for the measure or from the data.
     """
-    rules: list[Rule] = []
+    rules: list[UnconstrainedRule] = []
     if LabelWise.name in names:
         rules.append(LabelWise())
     if LeastCost.name in names:
@@ -215,7 +263,6 @@ def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> li
         if CommonThreshold.name in names:
             rules.append(CommonThreshold(common))
         if ThresholdPerLabel.name in names:
-            assert isinstance(measure, str | Measure)
             own = thresholds_for(of_proba, measure, common=common)
             n_present = np.nansum(data.Y, axis=0)
             rules += [

@@ -5,7 +5,7 @@ or from an `eval_set`), chooses thresholds on them, and trains the classifier on
 ``out_of_fold.py`` for how its predictions become an array of probabilities.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -22,8 +22,10 @@ from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
+from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import check_measure, rows_that_count
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by
+from xdcc.decision.rules import MeasureLike
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
@@ -49,11 +51,12 @@ class ThresholdClassifier(ClassifierWrapper):
         (:func:`~xdcc.decision.best_threshold`) or for each
         (:func:`~xdcc.decision.best_thresholds_per_label`) with which `measure` is highest on
         the validation data.
-    threshold : float or array-like of shape (n_labels,), default=0.5
-        With ``method="fixed"``: the threshold of all labels or of each.
-    measure : str or callable, default="example_f1"
-        With ``"global"`` and ``"per_label"``: what to maximise, a name; with ``"global"`` also a
-        callable. See :func:`~xdcc.decision.best_threshold`.
+    threshold : float, array-like of shape (n_labels,) or dict, default=0.5
+        With ``method="fixed"``: the threshold of all labels or of each; or of some by name, and
+        0.5 of the others.
+    measure : str, LabelCosts or callable, default="example_f1"
+        With ``"global"`` and ``"per_label"``: what to maximise. See
+        :func:`~xdcc.decision.best_threshold`.
     cv : int, "prefit" or None, default=3
         Number of folds that the validation probabilities come from: each fold's are predicted
         by a clone trained on the others. With ``"prefit"`` the estimator is fitted already and
@@ -106,8 +109,8 @@ class ThresholdClassifier(ClassifierWrapper):
 
     estimator: Any = field(kw_only=False)
     method: Method = "global"
-    threshold: float | ArrayLike = 0.5
-    measure: str | Callable[..., float] = "example_f1"
+    threshold: float | ArrayLike | Mapping[str, float] = 0.5
+    measure: str | LabelCosts | Callable[..., float] = "example_f1"
     cv: int | Literal["prefit"] | None = 3
     min_positive: int = 10
     random_state: int | np.random.RandomState | None = None
@@ -147,7 +150,7 @@ class ThresholdClassifier(ClassifierWrapper):
         data = self._begin_fit(X, Y, sample_weight)
         self._check_validation(eval_set)
         if self.method == "fixed":
-            self.thresholds_ = check_thresholds(self.threshold, self.n_labels_)
+            self.thresholds_ = check_thresholds(self._fixed(), self.n_labels_)
             self.estimator_ = self._final_estimator(data)
         elif eval_set:
             X_eval, Y_eval = self._validation_pair(eval_set)
@@ -182,7 +185,7 @@ class ThresholdClassifier(ClassifierWrapper):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.method == "per_label" or not callable(self.measure):
+        if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
             check_measure(self.measure)
 
     def _check_validation(self, eval_set: EvalSet | None) -> None:
@@ -206,18 +209,32 @@ class ThresholdClassifier(ClassifierWrapper):
             return self.estimator
         return fit_on(clone(self.estimator), data)
 
+    def _fixed(self) -> ArrayLike:
+        """Return the thresholds as given; of each label, if they are given by name."""
+        if not isinstance(self.threshold, Mapping):
+            return self.threshold
+        names = self.label_names_.tolist()
+        for name in self.threshold:
+            if name not in names:
+                raise ValueError(f"threshold: there is no label {name!r}.")
+        return [self.threshold.get(name, 0.5) for name in names]
+
+    def _measure(self) -> MeasureLike:
+        if isinstance(self.measure, LabelCosts):
+            return self.measure.named(self.label_names_.tolist())
+        return self.measure
+
     def _choose(self, train: FitData, valid: FitData) -> Floats:
         """Choose on validation data, whose X are probabilities; densities are those of training."""
         if self.method == "per_label":
-            assert isinstance(self.measure, str)
-            return thresholds_for(rows_that_count(valid), self.measure, self.min_positive)
+            return thresholds_for(rows_that_count(valid), self._measure(), self.min_positive)
         if self.method == "per_label_pcut":
             frequencies = label_frequency(train.Y, train.sample_weight, empty=0)
             return per_label_pcut(valid.X, frequencies, sample_weight=valid.sample_weight)
         if self.method == "pcut":
             threshold = pcut(valid.X, _density(train), sample_weight=valid.sample_weight)
         else:
-            threshold = threshold_for(rows_that_count(valid), self.measure)
+            threshold = threshold_for(rows_that_count(valid), self._measure())
         return np.full(self.n_labels_, threshold)
 
 

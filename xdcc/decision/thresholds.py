@@ -25,6 +25,9 @@ from xdcc.base.label_rows import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 from xdcc.decision.measures import Measure, measure_named, validation_data
 
+_PASSES_OF_CALLABLE = 3
+_CUTS_OF_CALLABLE = 20
+
 _SAME_DENSITY = 1e-12
 """Differences of densities below it are rounding."""
 
@@ -184,10 +187,7 @@ def threshold_for(
     if not callable(measure):
         return _best_for_all(data, measure_named(measure))
     check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
-    thresholds = Cuts.of(data.X[data.known]).thresholds
-    if len(thresholds) > max_candidates:
-        ranks = np.linspace(0, len(thresholds) - 1, max_candidates).round().astype(np.intp)
-        thresholds = thresholds[ranks]
+    thresholds = _some(Cuts.of(data.X[data.known]).thresholds, max_candidates)
     weights = {} if data.sample_weight is None else {"sample_weight": data.sample_weight}
     scores = [measure(data.Y, (cut <= data.X).astype(np.int64), **weights) for cut in thresholds]
     return _choose(thresholds, np.array(scores, dtype=np.float64), near=0.5)
@@ -197,7 +197,7 @@ def threshold_for(
 def best_thresholds_per_label(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str | Measure = "example_f1",
+    measure: str | Measure | Callable[..., float] = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     min_positive: int = 10,
@@ -218,8 +218,9 @@ def best_thresholds_per_label(
     ----------
     Y_true, Y_proba
         As in :func:`best_threshold`.
-    measure : str or LabelCosts, default="example_f1"
-        As in :func:`best_threshold`, but no callable.
+    measure : str, LabelCosts or callable, default="example_f1"
+        As in :func:`best_threshold`. A callable is called for 20 thresholds of each label, whose
+        ranks are evenly spaced, in at most three passes over the labels.
     {sample_weight}
     min_positive : int, default=10
         How many rows of positive weight must have a label for a threshold of its own. 0 lets
@@ -241,23 +242,36 @@ def best_thresholds_per_label(
     >>> best_thresholds_per_label(Y_true, Y_proba, "macro_f1", min_positive=0).round(2)
     array([0.2 , 0.75])
     """
-    rule = measure_named(measure)
+    if not callable(measure):
+        measure = measure_named(measure)
     check_domain("min_positive", min_positive, Number(low=0, whole=True))
-    return thresholds_for(validation_data(Y_true, Y_proba, sample_weight), rule, min_positive)
+    return thresholds_for(validation_data(Y_true, Y_proba, sample_weight), measure, min_positive)
 
 
 def thresholds_for(
-    data: FitData, measure: str | Measure, min_positive: int = 10, common: float | None = None
+    data: FitData,
+    measure: str | Measure | Callable[..., float],
+    min_positive: int = 10,
+    common: float | None = None,
 ) -> NDArray[np.float64]:
     """Choose as :func:`best_thresholds_per_label` does, on checked rows that count.
 
     X are probabilities. `common` is the best threshold for all labels, if it is known.
     """
-    rule = measure_named(measure)
-    if common is None:
-        common = _best_for_all(data, rule)
     enough = (data.truth.sum(axis=0) >= min_positive) & data.known.any(axis=0)
-    return _ascend(data, rule, common, np.flatnonzero(enough))
+    labels = np.flatnonzero(enough)
+    if common is None:
+        common = threshold_for(data, measure)
+    if callable(measure):
+        return _ascend_by_calls(data, measure, common, labels)
+    return _ascend(data, measure_named(measure), common, labels)
+
+
+def _some(thresholds: Floats, most: int) -> Floats:
+    """Return at most so many thresholds, with evenly spaced ranks."""
+    if len(thresholds) <= most:
+        return thresholds
+    return thresholds[np.linspace(0, len(thresholds) - 1, most).round().astype(np.intp)]
 
 
 def _choose(thresholds: Floats, scores: Floats, near: float) -> float:
@@ -307,6 +321,32 @@ def _ascend(data: FitData, measure: Measure, common: float, labels: NDArray[np.i
                 at_least = data.X[:, label] >= thresholds[label]
                 state.predict(label, at_least & ~np.isnan(data.Y[:, label]))
                 improved = True
+    return thresholds
+
+
+def _ascend_by_calls(
+    data: FitData, measure: Callable[..., float], common: float, labels: NDArray[np.intp]
+) -> Floats:
+    """Do as `_ascend` for a callable measure, which sees some thresholds of each label."""
+    weights = {} if data.sample_weight is None else {"sample_weight": data.sample_weight}
+    thresholds = np.full(data.Y.shape[1], common)
+    predicted = (thresholds <= data.X).astype(np.int64)
+    best = measure(data.Y, predicted, **weights)
+    for _ in range(_PASSES_OF_CALLABLE):
+        before = best
+        for label in labels:
+            proba = data.X[:, label]
+            cuts = _some(Cuts.of(proba[data.known[:, label]]).thresholds, _CUTS_OF_CALLABLE)
+            scores = []
+            for cut in cuts:
+                predicted[:, label] = proba >= cut
+                scores.append(measure(data.Y, predicted.copy(), **weights))
+            if max(scores) > best + _TOLERANCE:
+                best = max(scores)
+                thresholds[label] = _choose(cuts, np.array(scores, dtype=float), near=common)
+            predicted[:, label] = proba >= thresholds[label]
+        if best == before:
+            break
     return thresholds
 
 

@@ -5,7 +5,7 @@
 predicted by the folds' classifiers together, or by one that is trained on all rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self
@@ -19,6 +19,7 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
+from xdcc.decision.constraints import Constraint
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
@@ -68,6 +69,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         The kinds of rules to choose from. "auto": all that suit the measure and the data; not
         "f1_maximiser" for subset accuracy, not "known_labelset" for example-based F measures.
         Rules on labelsets need rows of which every label is known.
+    constraints : dict of str to Precision, Recall or float, optional
+        Labels, by name, that have a threshold of their own: with at least this
+        :class:`~xdcc.decision.Precision` or :class:`~xdcc.decision.Recall` out of fold, and the
+        best F1 of the label among such (the lowest cost for :class:`~xdcc.decision.LabelCosts`);
+        or the threshold itself. The rule that is best for the measure predicts the others.
     calibrate : bool, default=True
         Whether probabilities are calibrated, by Platt scaling: sigmoid(slope * z + intercept) for
         the log-odds z, two numbers for all labels, and for a label two of its own where these
@@ -98,6 +104,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         each fold with thresholds and labelsets of the others; its "standard_error";
         "corrected_score", for the best rule of that kind and corrected for having chosen among
         these; "chosen". ``pandas.DataFrame(model.cv_results_)`` shows it.
+    constraints_ : dict of str to list
+        Columns of a table, a row for each constrained label: "label", "constraint", "threshold",
+        whether it is "reached" in the rows that the threshold was chosen on, and "precision",
+        "recall" and "f1" in rows that it was not chosen on. Empty without constraints.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
         Probabilities of the training rows by classifiers and calibrations that were made without
         their fold.
@@ -142,6 +152,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             "estimator": DECIDED_FOR,
             "measure": Anything(),
             "rules": Anything(),
+            "constraints": Anything(),
             "calibrate": Switch(),
             "cv": CV,
             "ensemble": Switch(),
@@ -151,6 +162,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     estimator: Any = field(kw_only=False)
     measure: str | Measure | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[str] = "auto"
+    constraints: Mapping[str, Constraint] | None = None
     calibrate: bool = True
     cv: Any = 5
     ensemble: bool = True
@@ -184,6 +196,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             measure returns no finite number.
         TypeError
             If a callable measure does not return a number.
+
+        Warns
+        -----
+        UserWarning
+            If a constraint cannot be met. The threshold that comes nearest is taken.
         """
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
@@ -194,12 +211,15 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         else:
             calibration = LabelCalibration.without_scaling(data)
             margins = calibration.margins(found.margins)
+        tested = folds.of_tested(data._replace(X=margins))
         choice = choose_rule(
-            *folds.of_tested(data._replace(X=margins)),
-            measure=self.measure,
+            *tested,
+            measure=self._measure_of_labels(),
             names=None if isinstance(self.rules, str) else self.rules,
+            constraints=self._constraints_of_labels(),
             seed=seed,
         )
+        self._report_constraints(*tested)
         self.estimators_ = found.estimators if self.ensemble else [fit_on(found.unfitted, data)]
         self.folds_ = folds.test
         self.oof_proba_ = calibration.constant.in_proba(expit(margins))

@@ -56,7 +56,8 @@ class State:
 def take_apart(value: Any) -> State:
     """Turn an object of a known class into JSON, arrays and boosters.
 
-    NumPy scalars become Python's own; a generator of random numbers and a splitter become None.
+    NumPy scalars become Python's own; a generator of random numbers, a splitter and callbacks
+    become None.
     Raises a TypeError, which says what and where, if something cannot be stored.
     """
     apart = _TakenApart()
@@ -109,7 +110,7 @@ class _TakenApart:
             return {"float": str(value)}
         if value is None or isinstance(value, bool | int | float | str):
             return value
-        if isinstance(value, np.random.RandomState):
+        if isinstance(value, np.random.RandomState) or _are_callbacks(value):
             return None
         if type(value) in NAMES:
             return self.reference(value, place)
@@ -138,6 +139,12 @@ class _TakenApart:
             self._numbers[id(value)] = len(kept)
             kept.append(value)
         return self._numbers[id(value)]
+
+
+def _are_callbacks(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(
+        isinstance(entry, xgb.callback.TrainingCallback) for entry in value
+    )
 
 
 def _cannot_be_stored(value: Any, place: str) -> str:

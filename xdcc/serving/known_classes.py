@@ -32,10 +32,18 @@ from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.mixture import Component, Mixture
-from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision import (
+    KnownLabelsets,
+    LabelCosts,
+    Precision,
+    Recall,
+    ThresholdClassifier,
+    TunedDecisionClassifierCV,
+)
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.decision.rules import (
     CommonThreshold,
+    ConstrainedRule,
     F1Maximiser,
     LabelWise,
     LeastCost,
@@ -106,18 +114,21 @@ _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
-    *(ExtraTrees, LabelRows),
+    *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
     *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),
     *_PREDICTORS,
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
 
-_CONSTRUCTED = (KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, *_PREDICTORS)
+_CONSTRUCTED = (
+    *(KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, Precision, Recall),
+    *_PREDICTORS,
+)
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
-_LEFT_OUT = frozenset({"_metadata_request"})
-"""What scikit-learn keeps on an estimator about arguments of `fit` no longer matters."""
+_LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config"})
+"""Requests about arguments of `fit`, which no longer matter, and what `set_output` has set."""
 
 
 @dataclass(frozen=True)

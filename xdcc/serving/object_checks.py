@@ -28,7 +28,13 @@ from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
-from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
+from xdcc.decision.rules import (
+    ConstrainedRule,
+    F1Maximiser,
+    LeastCost,
+    MostProbableLabelset,
+    ThresholdPerLabel,
+)
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
@@ -205,6 +211,11 @@ def _check_decision(model: DecidingEnsemble) -> None:
 
 
 def _check_rule(rule: Any, n_labels: int) -> None:
+    if isinstance(rule, ConstrainedRule):
+        labels = rule.labels
+        require(labels.shape == rule.thresholds.shape == (len(labels),), "rule_")
+        require(bool(((labels >= 0) & (labels < n_labels)).all()), "rule_")
+        rule = rule.rule
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from xdcc.decision.labelsets import LabelsetPosterior
 from xdcc.decision.rules import (
     CommonThreshold,
+    ConstrainedRule,
     F1Maximiser,
     LabelWise,
     LeastCost,
@@ -28,7 +29,7 @@ def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
     graph : Graph
         Where.
     rule : Rule
-        A threshold, thresholds, or a rule on known labelsets.
+        A threshold, thresholds, or a rule on known labelsets; or these with constraints.
     margins : str
         Calibrated log-odds, float64 of shape (n_samples, n_labels).
     n_labels : int
@@ -44,6 +45,13 @@ def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
     TypeError
         For another rule; the message names it.
     """
+    if isinstance(rule, ConstrainedRule):
+        labels = graph.cast(add_rule(graph, rule.rule, margins, n_labels), np.int64)
+        thresholds, is_constrained = np.ones(n_labels), np.zeros(n_labels, dtype=bool)
+        thresholds[rule.labels], is_constrained[rule.labels] = rule.thresholds, True
+        own = add_thresholds(graph, graph.add("Sigmoid", margins), thresholds)
+        own = graph.cast(own, np.int64)
+        return str(graph.add("Where", graph.constant(is_constrained), own, labels))
     if isinstance(rule, LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel):
         return add_thresholds(graph, graph.add("Sigmoid", margins), rule._thresholds())
     if isinstance(rule, MostProbableLabelset):

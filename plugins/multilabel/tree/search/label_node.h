@@ -393,12 +393,12 @@ inline void SetConstants(LabelSearchParam const& param, std::size_t n_labels,
   }
 }
 
-/** @brief Add up the rows of a list with one bin. */
-inline void SumOfList(LabelNode const& node, std::size_t b, std::uint32_t i,
+/** @brief Add up the rows of a list with one bin by `sum`, the function for the chunk's width. */
+inline void SumOfList(ListSumFn sum, LabelNode const& node, std::size_t b, std::uint32_t i,
                       LabelChunk const& chunk, FeatureSums* sums) {
   auto const& list = node.lists[b][i];
-  ListSumOfWidth(chunk.width)((*node.entries)[b].data() + list.begin, list.end - list.begin,
-                              node.row_set->rows.Values(chunk), sums->Of(chunk, i));
+  sum((*node.entries)[b].data() + list.begin, list.end - list.begin,
+      node.row_set->rows.Values(chunk), sums->Of(chunk, i));
 }
 
 /** @brief A feature's lists in two siblings: positions, `FeatureSums::kNone` where there is none.
@@ -411,8 +411,9 @@ struct ListPair {
 
 /** @brief Call `fn(pair)` for each feature that has a list in one of two siblings. */
 template <typename Fn>
-void ForEachPair(std::vector<RowList> const& of_left, std::vector<RowList> const& of_right,
-                 Fn&& fn) {
+inline __attribute__((always_inline)) void ForEachPair(std::vector<RowList> const& of_left,
+                                                       std::vector<RowList> const& of_right,
+                                                       Fn&& fn) {
   constexpr auto kNone = FeatureSums::kNone;
   std::uint32_t l{0}, r{0};
   while (l < of_left.size() || r < of_right.size()) {
@@ -441,18 +442,17 @@ inline bool LeftIsShort(LabelNode const& left, LabelNode const& right, std::size
  * @param subtract `subtract(origin, node, list, other, other_list)` takes a node's sums away.
  */
 template <typename Has, typename Sum, typename Subtract>
-void SumPairs(std::size_t b, LabelNode const& parent, LabelNode* left, LabelNode* right, Has&& has,
-              Sum&& sum, Subtract&& subtract) {
+inline __attribute__((always_inline)) void SumPairs(std::size_t b, LabelNode const& parent,
+                                                    LabelNode* left, LabelNode* right, Has&& has,
+                                                    Sum&& sum, Subtract&& subtract) {
   ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
     bool const in_left = has(*left, pair.left), in_right = has(*right, pair.right);
     if (in_left && in_right && has(parent, pair.origin)) {
-      if (LeftIsShort(*left, *right, b, pair)) {
-        sum(left, pair.left);
-        subtract(pair.origin, *left, pair.left, right, pair.right);
-      } else {
-        sum(right, pair.right);
-        subtract(pair.origin, *right, pair.right, left, pair.left);
-      }
+      bool const is_left = LeftIsShort(*left, *right, b, pair);
+      auto* const node = is_left ? left : right;
+      auto const list = is_left ? pair.left : pair.right;
+      sum(node, list);
+      subtract(pair.origin, *node, list, is_left ? right : left, is_left ? pair.right : pair.left);
       return;
     }
     if (in_left) {
@@ -468,9 +468,10 @@ void SumPairs(std::size_t b, LabelNode const& parent, LabelNode* left, LabelNode
 inline void SumSiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
                         LabelNode* left, LabelNode* right) {
   auto const size = 2 * chunk.width;
+  auto const sum = ListSumOfWidth(chunk.width);
   SumPairs(
       b, parent, left, right, [&](auto const& node, auto i) { return node.sums[b].Has(i); },
-      [&](auto* node, auto i) { SumOfList(*node, b, i, chunk, &node->sums[b]); },
+      [&](auto* node, auto i) { SumOfList(sum, *node, b, i, chunk, &node->sums[b]); },
       [&](auto origin, auto const& node, auto i, auto* other, auto other_i) {
         auto const* all = parent.sums[b].Of(chunk, origin);
         std::transform(all, all + size, node.sums[b].Of(chunk, i),

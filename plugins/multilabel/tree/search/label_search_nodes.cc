@@ -393,6 +393,7 @@ void LabelSearch::FillSums(Level const& level, BlockTask const& task) {
   auto const* request = level.Requests(job);
   auto& node = nodes_[request->nid];
   for (auto const& chunk : node.row_set->rows.Chunks()) {
+    auto const sum = ListSumOfWidth(chunk.width);
     for (auto b = task.block_begin; b < task.block_end; ++b) {
       if (job.n_nodes == 2) {
         SumSiblings(b, chunk, nodes_[request->parent], &node, &nodes_[request[1].nid]);
@@ -400,7 +401,7 @@ void LabelSearch::FillSums(Level const& level, BlockTask const& task) {
       }
       for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
         if (node.sums[b].Has(i)) {
-          SumOfList(node, b, i, chunk, &node.sums[b]);
+          SumOfList(sum, node, b, i, chunk, &node.sums[b]);
         }
       }
     }

@@ -1,0 +1,313 @@
+"""Constraints on single labels: a least precision or recall, or a fixed threshold.
+
+A constrained label has a threshold of its own, learned from out-of-fold margins: of those that
+meet the constraint the one with the best F1 of the label (the lowest cost, if costs are the
+measure). The other labels are predicted by the decision rule that is best for the measure;
+:class:`~xdcc.decision.rules.ConstrainedRule` joins the two.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import beta
+
+from xdcc.base.categories import PACKAGE
+from xdcc.base.domains import Number
+from xdcc.base.fit_data import FitData
+from xdcc.decision.cuts import Cuts, Floats
+
+_ROUNDING = 1e-9
+"""Of sums of weights."""
+
+
+@dataclass(frozen=True)
+class _Floor:
+    """A least value of a share of rows."""
+
+    at_least: float
+    confidence: float | None = None
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Stop if a number is out of range."""
+        for name, domain in _DOMAINS.items():
+            value = getattr(self, name)
+            if not domain.accepts(value) and (name, value) != ("confidence", None):
+                raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {domain}.")
+
+    def _among(self, true: Floats, predicted: Floats) -> Floats:
+        """Count the rows of which a share is to be high."""
+        raise NotImplementedError
+
+    def values(self, true: Floats, predicted: Floats, both: Floats) -> Floats:
+        """Return the share, or the least that it is with this confidence; -1 of no rows."""
+        among = self._among(true, predicted)
+        both = np.minimum(both, among)
+        if self.confidence is None:
+            share = np.divide(both, among, out=np.zeros(len(among)), where=among > 0)
+        else:
+            share = np.zeros(len(among))
+            some = both > 0
+            share[some] = beta.ppf(1 - self.confidence, both[some], among[some] - both[some] + 1)
+        return np.where(among > 0, share, -1.0)
+
+
+_DOMAINS = {
+    "at_least": Number(low=0, high=1, low_open=True),
+    "confidence": Number(low=0, high=1, low_open=True, high_open=True),
+}
+
+
+class Precision(_Floor):
+    """A least precision of a label: the share of rows with the label among those predicted.
+
+    Parameters
+    ----------
+    at_least : float
+        Above 0, at most 1.
+    confidence : float, optional
+        The precision has to be as high with this confidence (the lower limit of Clopper and
+        Pearson's interval, a weight w counting as w rows). None: in the rows that the threshold is
+        chosen on. It will often be a bit lower in new rows, as the threshold suits those rows.
+
+    Examples
+    --------
+    >>> Precision(0.9), Precision(0.9, confidence=0.95)
+    (Precision(at_least=0.9, confidence=None), Precision(at_least=0.9, confidence=0.95))
+    """
+
+    kind: ClassVar[str] = "precision"
+
+    def _among(self, true: Floats, predicted: Floats) -> Floats:
+        return predicted
+
+
+class Recall(_Floor):
+    """A least recall of a label: the share of rows predicted among those with the label.
+
+    Parameters
+    ----------
+    at_least : float
+        Above 0, at most 1.
+    confidence : float, optional
+        As for :class:`Precision`.
+
+    Examples
+    --------
+    >>> Recall(0.8)
+    Recall(at_least=0.8, confidence=None)
+    """
+
+    kind: ClassVar[str] = "recall"
+
+    def _among(self, true: Floats, predicted: Floats) -> Floats:
+        return np.broadcast_to(true, predicted.shape)
+
+
+type Constraint = Precision | Recall | float
+"""A floor, or a threshold."""
+
+type Prices = tuple[Floats, Floats]
+"""Costs of false positives and false negatives, (n_labels,) each."""
+
+_COLUMNS = ("label", "constraint", "threshold", "reached", "precision", "recall", "f1")
+
+
+def check_constraints(constraints: Any) -> None:
+    """Raise a ValueError unless it is None or a mapping of names of labels to constraints.
+
+    Examples
+    --------
+    >>> check_constraints({"fraud": Precision(0.9), "vip": 0.3})
+    >>> check_constraints({"fraud": "high"})
+    Traceback (most recent call last):
+    ValueError: constraints: 'fraud' has 'high'; it must be a Precision, a Recall or a threshold \
+from 0 to 1.
+    """
+    if constraints is None:
+        return
+    if not isinstance(constraints, Mapping):
+        raise ValueError(
+            f"constraints={constraints!r} must be None or a dict of names of labels, for example "
+            '{"fraud": Precision(0.9)}.'
+        )
+    threshold = Number(low=0, high=1)
+    for name, constraint in constraints.items():
+        if not isinstance(name, str):
+            raise ValueError(f"constraints: {name!r} is no name of a label.")
+        if not isinstance(constraint, _Floor) and not threshold.accepts(constraint):
+            raise ValueError(
+                f"constraints: {name!r} has {constraint!r}; it must be a Precision, a Recall or a "
+                "threshold from 0 to 1."
+            )
+
+
+class LabelConstraints(NamedTuple):
+    """Constraints of some labels, by their positions.
+
+    Attributes
+    ----------
+    labels : int64 array of shape (n_constrained,)
+        Positions, ascending.
+    names : list of str
+        Their names.
+    constraints : list of Precision, Recall or float
+        One for each.
+
+    Examples
+    --------
+    >>> found = LabelConstraints.of({"vip": 0.3, "fraud": Precision(0.9)}, ["fraud", "new", "vip"])
+    >>> found.labels, found.names
+    (array([0, 2]), ['fraud', 'vip'])
+    """
+
+    labels: NDArray[np.int64]
+    names: list[str]
+    constraints: list[Constraint]
+
+    @classmethod
+    def of(
+        cls, constraints: Mapping[str, Constraint] | None, names: Sequence[str]
+    ) -> "LabelConstraints":
+        """Find the labels; a ValueError says that there is none of a name."""
+        given = constraints or {}
+        for name in given:
+            if name not in names:
+                raise ValueError(
+                    f"constraints: there is no label {name!r}; the labels are "
+                    f"{', '.join(map(repr, names))}."
+                )
+        labels = [label for label, name in enumerate(names) if name in given]
+        own = [names[label] for label in labels]
+        return cls(np.array(labels, dtype=np.int64), own, [given[name] for name in own])
+
+    def thresholds(self, data: FitData, prices: Prices | None = None) -> Floats:
+        """Learn the threshold of each label, `(n_constrained,)`.
+
+        X of `data` are margins of rows that count; `prices` are those of all labels if costs are
+        the measure.
+        """
+        found = [
+            constraint
+            if not isinstance(constraint, _Floor)
+            else _Counts.of(data, label).best(constraint, prices and [p[label] for p in prices])
+            for label, constraint in zip(self.labels, self.constraints, strict=True)
+        ]
+        return np.array(found, dtype=np.float64)
+
+    def decide(
+        self, labels: NDArray[np.int8], margins: Floats, thresholds: Floats
+    ) -> NDArray[np.int8]:
+        """Predict the constrained labels in place, in `labels` of all, from all margins."""
+        labels[:, self.labels] = expit(margins[:, self.labels]) >= thresholds
+        return labels
+
+    def report(
+        self, data: FitData, folds: NDArray[np.intp], prices: Prices | None = None
+    ) -> dict[str, list[Any]]:
+        """Make a table of what is reached, and warn of what is not.
+
+        Parameters
+        ----------
+        data : FitData
+            X are out-of-fold margins of rows that count.
+        folds : int array of shape (n_samples,)
+            Fold of each row.
+        prices : pair of float64 arrays of shape (n_labels,), optional
+            If costs are the measure.
+
+        Returns
+        -------
+        dict of str to list
+            Columns "label" (its name), "constraint", "threshold", "reached", "precision", "recall"
+            and "f1". The last three are those of rows that the threshold was not learned from: in
+            each fold that of the others.
+
+        Warns
+        -----
+        UserWarning
+            If no threshold meets a constraint in the rows that it is learned from.
+        """
+        predicted = np.zeros(data.Y.shape, dtype=np.int8)
+        for fold in np.unique(folds):
+            out = folds == fold
+            thresholds = self.thresholds(data.take(~out), prices)
+            predicted[out] = self.decide(predicted[out], data.X[out], thresholds)
+        table: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        learned = self.thresholds(data, prices).tolist()
+        for label, name, constraint, threshold in zip(
+            self.labels, self.names, self.constraints, learned, strict=True
+        ):
+            reached = True
+            if isinstance(constraint, _Floor):
+                reached = _Counts.of(data, label).reaches(constraint, threshold, name)
+            row = [name, str(constraint), threshold, reached]
+            row += _scores(data, label, predicted[:, label] == 1)
+            for column, entry in zip(table.values(), row, strict=True):
+                column.append(entry)
+        return table
+
+
+def _scores(data: FitData, label: int, predicted: NDArray[np.bool_]) -> list[float]:
+    """Compute precision, recall and F1 of a label; NaN for 0/0."""
+    known = data.known[:, label]
+    weight, truth, found = data.weight[known], data.truth[known, label], predicted[known]
+    true, chosen, both = weight @ truth, weight @ found, weight @ (truth & found)
+    parts = ((both, chosen), (both, true), (2 * both, true + chosen))
+    return [float(part / whole) if whole else np.nan for part, whole in parts]
+
+
+class _Counts(NamedTuple):
+    """Sums of weights of the rows in which a label is known, for each threshold."""
+
+    thresholds: Floats
+    true: Floats
+    predicted: Floats
+    both: Floats
+
+    @classmethod
+    def of(cls, data: FitData, label: int) -> "_Counts":
+        known = data.known[:, label]
+        if not known.any():
+            return cls(np.ones(1), *np.zeros((3, 1)))
+        weight = data.weight[known]
+        weight_true = weight * data.truth[known, label]
+        cuts = Cuts.of(expit(data.X[known, label].astype(np.float64)))
+        true = np.full(len(cuts.thresholds), weight_true.sum())
+        return cls(cuts.thresholds, true, cuts.sums(weight), cuts.sums(weight_true))
+
+    def best(self, floor: _Floor, prices: Sequence[float] | None) -> float:
+        """Choose the threshold of the best F1 that meets a floor, or comes nearest to it."""
+        values = floor.values(self.true, self.predicted, self.both)
+        nearest = min(floor.at_least, values.max())
+        if nearest <= 0:  # no row has the label
+            return float(self.thresholds[0])
+        if prices is None:
+            goodness = 2 * self.both / (self.true + self.predicted)
+        else:
+            goodness = prices[0] * (self.both - self.predicted) + prices[1] * self.both
+        meets = values >= nearest - _ROUNDING
+        return float(self.thresholds[np.argmax(np.where(meets, goodness, -np.inf))])
+
+    def reaches(self, floor: _Floor, threshold: float, name: str) -> bool:
+        """Tell whether the threshold of a label meets a floor; warn if not."""
+        at = int(np.argmax(self.thresholds == threshold))
+        value = float(floor.values(self.true, self.predicted, self.both)[at])
+        if value >= floor.at_least - _ROUNDING:
+            return True
+        sure = "" if floor.confidence is None else f" with confidence {floor.confidence:g}"
+        recall = self.both[at] / self.true[at] if self.true[at] else 0.0
+        warnings.warn(
+            f"Label {name!r} cannot have a {floor.kind} of {floor.at_least:g}{sure}. The best is "
+            f"{max(value, 0):.3g}, at the threshold {threshold:.3g}, where its recall is "
+            f"{recall:.3g}.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+        return False
