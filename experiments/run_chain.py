@@ -6,9 +6,9 @@
     python experiments/run_chain.py -f emotions -m dcc,sxgb,br -d 6 -r 50 -p "{'eta': 0.1}"
 
 The options have the names and letters of the paper's script `train_dcc.py`; ``--measure``,
-``--labels``, ``--data-dir``, ``--seed`` and ``--out`` are new. The folder ``--out`` receives a JSON
-record per model (seed, versions, parameters, times, measures, for XDCC after each chain step), a
-figure of the measures after each step, and the predictions.
+``--labels``, ``--ignore``, ``--data-dir``, ``--seed`` and ``--out`` are new. The folder ``--out``
+receives a JSON record per model (seed, versions, parameters, times, measures, for XDCC after each
+chain step), a figure of the measures after each step, and the predictions.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import os
 import platform
 import sys
 import time
+import warnings
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -154,10 +155,13 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
         "--data-dir; or the path of one .arff, .csv or .parquet file, a third of which is "
         "held out for evaluation (default: digits, which is embedded)")  # fmt: skip
     add("-l", "--num_labels", type=int, metavar="N",
-        help="the last N attributes are the labels; not needed with an XML, with a MEKA header "
-        "or for a known name")  # fmt: skip
+        help="the last N attributes or columns are the labels; not needed with an XML, with a MEKA "
+        "header or for a known name")  # fmt: skip
     add("--labels", type=_names, default=[], metavar="LIST",
         help="comma-separated label columns of a CSV or Parquet file")  # fmt: skip
+    add("--ignore", type=_names, default=[], metavar="LIST",
+        help="comma-separated columns of a CSV or Parquet file that are neither labels nor "
+        "features")  # fmt: skip
     add("-m", "--models", type=_models, default=DEFAULT_MODELS, metavar="LIST",
         help=f"comma-separated, of {', '.join(MODELS)} "
         f"(default: {','.join(DEFAULT_MODELS)})")  # fmt: skip
@@ -184,11 +188,12 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     add("-t", "--features_to_transform", type=_names, default=[], metavar="LIST",
         help="comma-separated features to encode by the rank of their value; nominal ones that "
         "are not listed are encoded by the position of the category in the file")  # fmt: skip
-    add("-o", "--output_extra", action=argparse.BooleanOptionalAction, default=True,
+    add("--output_extra", action=argparse.BooleanOptionalAction, default=True,
         help="also write predictions and chain orders (default: yes)")  # fmt: skip
     add("--data-dir", type=Path, metavar="DIR", help="folder of the data sets (default: XDCC_DATA)")
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    add("--out", type=Path, metavar="DIR", help="output folder (default: results/NAME)")
+    add("-o", "--out", type=Path, nargs="?", metavar="DIR",
+        help="output folder (default: results/NAME)")  # fmt: skip
     return parser.parse_args(args)
 
 
@@ -259,10 +264,11 @@ def load(options: Namespace) -> Parts:
 def _load_split(options: Namespace) -> Parts:
     name = options.filename
     if is_own_data(name):
-        own = load_own_data(Path(name), options.labels, options.num_labels)
+        own = load_own_data(Path(name), options.labels, options.num_labels, options.ignore)
         return _split(own, options.seed)
-    if options.labels:
-        raise ValueError("--labels needs a CSV or Parquet file: give its path with -f")
+    for option in ("labels", "ignore"):
+        if getattr(options, option):
+            raise ValueError(f"--{option} needs a CSV or Parquet file: give its path with -f")
     if name.lower() not in dataset_names():
         root = options.data_dir or Path(os.environ.get("XDCC_DATA", "."))
         folder = root / name if (root / name).is_dir() else root
@@ -330,7 +336,10 @@ def is_own_data(name: str) -> bool:
 
 
 def load_own_data(
-    path: Path, labels: Sequence[str] = (), n_labels: int | None = None
+    path: Path,
+    labels: Sequence[str] = (),
+    n_labels: int | None = None,
+    ignore: Sequence[str] = (),
 ) -> MultiLabelDataset:
     """Read a file.
 
@@ -340,30 +349,106 @@ def load_own_data(
         Its suffix gives the format. An XML of the same name beside an ARFF file names the labels.
     labels : sequence of str
         Label columns of a CSV or Parquet file. The others are features, nominal if they contain
-        text.
+        names.
     n_labels : int, optional
-        For an ARFF file: how many of the last attributes are labels.
+        How many of the last attributes or columns are labels, unless `labels` says which.
+    ignore : sequence of str
+        Columns of a CSV or Parquet file that are left out first.
 
     Raises
     ------
     OSError
         If the file is missing.
     ValueError
-        If the label columns are unknown, or the file is malformed.
+        If the label columns are unknown, the file is malformed, or a feature contains dates or free
+        text.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist")
     if path.suffix.lower() == ".arff":
-        if labels:
-            raise ValueError("--labels needs a CSV or Parquet file; for an ARFF file use an XML "
+        if labels or ignore:
+            option = "labels" if labels else "ignore"
+            raise ValueError(f"--{option} needs a CSV or Parquet file; for an ARFF file use an XML "
                              "beside it, a MEKA header, or --num_labels")  # fmt: skip
         xml = path.with_suffix(".xml")
         return load_arff(path, xml=xml if xml.exists() and n_labels is None else None,
                          n_labels=n_labels)  # fmt: skip
-    if not labels:
-        raise ValueError(f"{path} needs --labels, the names of the label columns")
-    frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
-    return from_frame(frame, labels, path.stem)
+    if not labels and n_labels is None:
+        raise ValueError(f"{path} needs --labels, the names of the label columns, or --num_labels")
+    frame = _read_table(path)
+    _require_columns(frame, ignore, path.stem)
+    frame = frame.drop(columns=list(ignore))
+    if n_labels is not None and not 0 < n_labels <= frame.shape[1]:
+        raise ValueError(f"{path} has {frame.shape[1]} columns, of which {n_labels} are no labels")
+    names = list(labels) or frame.columns[-(n_labels or 0) :].tolist()
+    if labels and n_labels not in (None, len(labels)):
+        raise ValueError(f"--labels names {len(labels)} labels, not {n_labels}")
+    data = from_frame(frame, names, path.stem)
+    _warn_of_labels(frame.drop(columns=names))
+    return data
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
+    except ImportError as error:
+        raise ValueError(f"{path} cannot be read without pyarrow: pip install pyarrow") from error
+    except ValueError as error:  # ragged rows, other encodings, no columns
+        raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def _require_columns(frame: pd.DataFrame, names: Sequence[str], of: str) -> None:
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"{of} has no column {', '.join(map(repr, missing))}; it has "
+            f"{', '.join(map(repr, frame.columns))}"
+        )
+
+
+def _warn_of_labels(features: pd.DataFrame) -> None:
+    """Say which features could be labels that were not listed: they hold zeros and ones only."""
+    binary = [
+        str(name)
+        for name in features
+        if set(map(str, features[name].dropna().unique())) <= _ZERO_OR_ONE
+    ]
+    if binary:
+        more = f" and {len(binary) - _SHOWN} more" if len(binary) > _SHOWN else ""
+        print(
+            f"Note: {', '.join(binary[:_SHOWN])}{more} contain zeros and ones only and are used as "
+            f"features. If they are labels, too, leave them out: --ignore {','.join(binary)}",
+            file=sys.stderr,
+        )
+
+
+_ZERO_OR_ONE = {"0", "1", "0.0", "1.0", "False", "True"}
+_SHOWN = 5
+"""Columns that a message lists."""
+
+_MOST_NAMES = 20
+"""Text of more different values, if these are more than half of the rows, is no category."""
+
+
+def _check_names(column: pd.Series) -> None:
+    """Stop if a column contains dates or free text, of which no category can be made."""
+    values = column.dropna()
+    advice = f"Make numbers of it, or leave it out: --ignore {column.name}"
+    if values.empty:
+        return
+    texts = values.astype(str)
+    if texts.str.contains(r"\d.*\d.{3}|.{3}\d.*\d").all():  # not the name of a day or month
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of formats that differ
+            dates = pd.to_datetime(texts, errors="coerce")
+        if dates.notna().all():
+            raise ValueError(f"the feature {column.name!r} contains dates. {advice}")
+    n_values = values.nunique()
+    if n_values > max(_MOST_NAMES, len(values) / 2):
+        raise ValueError(
+            f"the feature {column.name!r} contains free text: {n_values} different values in "
+            f"{len(values)} rows. {advice}"
+        )
 
 
 def from_frame(frame: pd.DataFrame, labels: Sequence[str], name: str) -> MultiLabelDataset:
@@ -386,14 +471,10 @@ def from_frame(frame: pd.DataFrame, labels: Sequence[str], name: str) -> MultiLa
     Raises
     ------
     ValueError
-        If a label column is missing or contains other values, or if there is no feature column.
+        If a label column is missing or contains other values, there is no feature column, or one
+        contains dates or free text.
     """
-    missing = [label for label in labels if label not in frame.columns]
-    if missing:
-        raise ValueError(
-            f"{name} has no column {', '.join(map(repr, missing))}; it has "
-            f"{', '.join(map(repr, frame.columns))}"
-        )
+    _require_columns(frame, labels, name)
     features = frame.drop(columns=list(labels))
     if features.shape[1] == 0:
         raise ValueError(f"every column of {name} is a label: there are no features")
@@ -403,6 +484,8 @@ def from_frame(frame: pd.DataFrame, labels: Sequence[str], name: str) -> MultiLa
         numeric = pd.api.types.is_numeric_dtype(values) and not isinstance(
             values.dtype, pd.CategoricalDtype
         )
+        if not numeric:
+            _check_names(values)
         kinds = None if numeric else values.astype("category")
         codes = values.to_numpy(float, na_value=np.nan) if kinds is None else kinds.cat.codes
         columns.append(np.where(values.isna(), np.nan, codes))
@@ -417,13 +500,6 @@ def from_frame(frame: pd.DataFrame, labels: Sequence[str], name: str) -> MultiLa
         label_names=tuple(labels),
         name=name,
     )
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except ImportError as error:
-        raise ValueError(f"{path} cannot be read without pyarrow: pip install pyarrow") from error
 
 
 def _label_column(column: pd.Series) -> np.ndarray:

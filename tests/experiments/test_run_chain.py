@@ -203,6 +203,26 @@ def test_own_data_by_a_path(run_script, tmp_path, table, suffix):
     assert record(tmp_path / "here", "sxgb")["data"]["labels"] == ["soft", "round"]
 
 
+def test_last_columns_are_the_labels_and_some_are_ignored(run_script, tmp_path, table):
+    table.insert(0, "day", pd.date_range("2020-01-01", periods=90).strftime("%Y-%m-%d"))
+    table.insert(0, "old", (np.arange(90) % 3 == 0).astype(int))
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    args = ("-f", "mine.csv", "-m", "sxgb", *FAST)
+    done = run_script("run_chain.py", *args, "-l", 2, "--ignore", "day", "-o", "here")
+    assert done.returncode == 0, done.stderr
+    assert "60 training rows, 30 evaluation rows, 3 features, 2 labels" in done.stdout
+    assert "Note: old contain zeros and ones only and are used as features." in done.stderr
+    assert record(tmp_path / "here", "sxgb")["data"]["labels"] == ["soft", "round"]
+    named = ("--labels", "soft,round", "--ignore", "day,old", "-o")
+    done = run_script("run_chain.py", *args, *named)
+    assert done.returncode == 0, done.stderr
+    assert "Note" not in done.stderr
+    first, second = (
+        record(folder, "sxgb") for folder in (tmp_path / "here", tmp_path / "results" / "mine")
+    )
+    assert (first["data"]["features"], second["data"]["features"]) == (3, 2)
+
+
 def test_own_arff_by_a_path(run_script, toys):
     done = run_script("run_chain.py", "-f", "toys-train.arff", "-l", 2, "-m", "br", *FAST)
     assert done.returncode == 0, done.stderr
@@ -213,8 +233,31 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
     table.to_csv(tmp_path / "mine.csv", index=False)
     table[["soft"]].to_csv(tmp_path / "labels.csv", index=False)
     (tmp_path / "mine.arff").write_text(ARFF)
+    day = pd.date_range("2020-01-01", periods=90).strftime("%d %b %Y")
+    table.assign(day=day).to_csv(tmp_path / "dates.csv", index=False)
+    text = [f"the customer said {row}" for row in range(90)]
+    table.assign(said=text).to_csv(tmp_path / "texts.csv", index=False)
+    (tmp_path / "ragged.csv").write_text("a,b\n1,0\n1,0,1\n")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(128, 256)))
+    (tmp_path / "binary.parquet").write_bytes(bytes(range(256)))
+    (tmp_path / "empty.csv").write_text("")
     for args, message in [
         (("-f", "mine.csv"), "mine.csv needs --labels"),
+        (("-f", "dates.csv", "--labels", "soft"), "the feature 'day' contains dates. Make numbers"),
+        (
+            ("-f", "texts.csv", "--labels", "soft"),
+            "'said' contains free text: 90 different values in 90 rows. Make numbers of it, or "
+            "leave it out: --ignore said",
+        ),
+        (("-f", "mine.csv", "--labels", "soft", "--ignore", "hue"), "mine has no column 'hue'"),
+        (("-f", "mine.csv", "-l", 9), "mine.csv has 4 columns, of which 9 are no labels"),
+        (("-f", "mine.csv", "-l", 2, "--labels", "soft"), "--labels names 1 labels, not 2"),
+        (("-f", "ragged.csv", "-l", 1), "ragged.csv cannot be read: Error tokenizing data"),
+        (("-f", "binary.csv", "-l", 1), "binary.csv cannot be read: 'utf-8' codec"),
+        (("-f", "empty.csv", "-l", 1), "empty.csv cannot be read: No columns"),
+        (("-f", "binary.parquet", "-l", 1), "binary.parquet cannot be read"),
+        (("-f", "mine.arff", "--ignore", "size"), "--ignore needs a CSV or Parquet file; for an"),
+        (("--ignore", "size"), "--ignore needs a CSV or Parquet file: give its path with -f"),
         (("-f", "mine.csv", "--labels", "soft,hard"), "mine has no column 'hard'; it has 'colour'"),
         (("-f", "mine.csv", "--labels", "soft,size"), "the label 'size' of row 0 is "),
         (("-f", "labels.csv", "--labels", "soft"), "every column of labels is a label"),

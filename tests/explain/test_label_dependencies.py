@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.reference.boosting import gradients, label_weights_and_gains
 from tests.reference.tree_comparison import read_trees
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.explain import feature_importance, label_dependencies
 from xdcc.explain.label_dependencies import read_model
 from xdcc.explain.walks import round_matrix, walk_of
@@ -206,6 +206,44 @@ def test_finds_a_known_dependency() -> None:
     gain = table.groupby(["source", "target"], observed=False)["gain"].sum().unstack()
     assert gain.loc["a", "b"] > 10 * abs(gain.loc["a", "c"])
     assert gain.loc["a", "b"] > 10 * abs(gain.loc["c", "b"])
+
+
+def _tickets(seed: int) -> tuple[NDArray[np.float64], pd.DataFrame]:
+    """Make five labels with noise, and one that holds if two of the first three do."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(1500, 6))
+    names = ["urgent", "angry", "vip", "senior", "fraud"]
+    Y = pd.DataFrame((X[:, :5] + random.normal(size=(1500, 5)) > 0.3).astype(int), columns=names)
+    return X, Y.assign(escalate=(Y[names[:3]].sum(axis=1) >= 2).astype(int))
+
+
+def _sources_of_escalate(chain: Any, X: Any, Y: Any) -> pd.Series:
+    table = label_dependencies(chain, X, Y).query("target == 'escalate'")
+    return table.groupby("source", observed=True)["gain"].sum().sort_values(ascending=False)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_order_free_chain_names_the_labels_that_matter(seed: int) -> None:
+    """Also on new rows: it learns from true labels, and other labels have next to no gain."""
+    X, Y = _tickets(seed)
+    chain = OrderFreeChainClassifier(n_estimators=40, cv=2, random_state=seed, n_jobs=1)
+    gains = _sources_of_escalate(chain.fit(X[:1000], Y[:1000]), X[1000:], Y[1000:])
+    assert set(gains.index[:3]) == {"urgent", "angry", "vip"}
+    assert gains.iloc[2] > 3 * gains.iloc[3]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_dynamic_chain_names_them_in_sample_only(seed: int) -> None:
+    """Elsewhere its label features are its own predictions, which know no more than X does."""
+    X, Y = _tickets(seed)
+    settings = {"n_estimators": 30, "max_depth": 4, "random_state": seed, "n_jobs": 1}
+    in_sample = DynamicChainClassifier(propagate="in_sample", **settings).fit(X[:1000], Y[:1000])
+    gains = _sources_of_escalate(in_sample, X[:1000], Y[:1000])
+    assert set(gains.index[:3]) == {"urgent", "angry", "vip"}
+    assert gains["fraud"] > 0.2 * gains.iloc[0]
+    out_of_fold = DynamicChainClassifier(**settings).fit(X[:1000], Y[:1000])
+    on_new_rows = _sources_of_escalate(out_of_fold, X[1000:], Y[1000:])
+    assert on_new_rows.max() < 0.5 * gains.iloc[2]
 
 
 def test_without_a_positive_gain_there_is_no_share(data: Any, fit: Any) -> None:

@@ -1,6 +1,7 @@
 """`CompiledModel` predicts as the model does: boosters bit for bit, the others within 1e-6."""
 
 import copy
+import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,6 +119,47 @@ def test_every_form_of_an_array(name):
         np.testing.assert_array_equal(found, margins[:n_rows])
 
 
+@pytest.mark.parametrize("n_labels", [1, 5, 9, 17, 40, 67])
+def test_batches(n_labels):
+    """Values with more thresholds than a byte counts, and vectors of leaves of every length."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 3)).astype(np.float32)
+    Y = (np.sin(9 * X) + random.normal(size=X.shape) > 0)[:, random.integers(0, 3, n_labels)]
+    model = MultiLabelXGBClassifier(n_estimators=60, max_depth=5, max_bin=1024, n_jobs=1)
+    model.fit(X, Y.astype(int))
+    used = {(t["split_indices"][i], t["split_conditions"][i]) for t in trees_of(model)
+            for i in range(len(t["split_indices"])) if t["left_children"][i] >= 0}  # fmt: skip
+    assert np.bincount([feature for feature, _ in used]).max() > 255
+    at_thresholds = np.array([[value] * 3 for _, value in used], np.float32)
+    X[::7, 1] = np.nan
+    assert_same(model, np.vstack((at_thresholds, X)), exact=True)
+    compiled_model = CompiledModel(model, n_jobs=1)
+    margins = compiled_model.decision_function(X)
+    for n_rows in (31, 32, 33, 64, 65, 255, 256, 257, 300):
+        found = compiled_model.decision_function(X[:n_rows])
+        np.testing.assert_array_equal(found, margins[:n_rows])
+
+
+def trees_of(model):
+    learner = json.loads(model.booster_.save_raw("json"))["learner"]
+    return learner["gradient_booster"]["model"]["trees"]
+
+
+def test_batches_of_large_trees():
+    """Trees with more leaves than a byte counts are walked."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 4)).astype(np.float32)
+    Y = (X[:, :2] + random.normal(size=(2000, 2)) > 0).astype(int)
+    model = MultiLabelXGBClassifier(n_estimators=3, max_depth=0, min_child_weight=0, n_jobs=1)
+    model.fit(X, Y)
+    assert max((np.array(tree["left_children"]) < 0).sum() for tree in trees_of(model)) > 256
+    assert_same(model, X, exact=True)
+    mixed = TunedDecisionClassifierCV(model, cv=2, random_state=0).fit(X, Y)
+    small = TunedDecisionClassifierCV(MEMBERS["booster"], cv=2, random_state=0).fit(X, Y)
+    mixed.estimators_ = [*mixed.estimators_, *small.estimators_]
+    assert_same(mixed, X, exact=True)
+
+
 def test_rows_of_an_array_do_without_the_check(monkeypatch):
     data = make_multilabel(100, n_labels=3, random_state=0)
     compiled_model = CompiledModel(tuned("booster").fit(data.X, data.Y))
@@ -226,6 +268,44 @@ def test_sparse_rows(name, stored):
     zeros.fit(X[:150], Y[:150].astype(int))
     assert_same(zeros, X[150:], exact=True)
     assert_same(zeros, X[150:].toarray(), exact=True)
+
+
+def test_sparse_rows_do_without_the_check(monkeypatch):
+    X = sparse.random_array((200, 20), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sparse.csr_array(X.astype(np.float32))
+    Y = (X[:, :2].toarray() > 0.3).astype(int)
+    model = MultiLabelXGBClassifier(n_estimators=5).fit(X, Y)
+    compiled_model = CompiledModel(model)
+    unsorted = sparse.csr_array((X.data.copy(), X.indices.copy(), X.indptr), X.shape)
+    row = slice(*X.indptr[:2])
+    unsorted.indices[row], unsorted.data[row] = X.indices[row][::-1], X.data[row][::-1]
+    twice = sparse.csr_array((np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+    infinite = X.copy()
+    infinite.data[7] = np.inf
+    outside = X.copy()
+    outside.indices[X.indptr[1] - 1] = 20
+    beyond = X.copy()
+    beyond.indptr[-1] += 1
+    for other in (unsorted, twice, X.astype(np.float64), X.tocsc(), X[:, ::-1]):
+        np.testing.assert_array_equal(
+            compiled_model.decision_function(other), margins_of(model, other).reshape(200, 2)
+        )
+    for wrong in (infinite, outside, beyond, X[:0], X[:, :19]):
+        with pytest.raises(ValueError, match=r"X|Input|Found array") as expected:
+            model.predict(wrong)
+        with pytest.raises(type(expected.value)) as found:
+            compiled_model.predict(wrong)
+        assert str(found.value) == str(expected.value)
+    expected = margins_of(model, X)
+
+    def stop(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(compiled, "check_features", stop)
+    np.testing.assert_array_equal(compiled_model.decision_function(X), expected)
+    np.testing.assert_array_equal(compiled_model.decision_function(X[:1]), expected[:1])
+    with pytest.raises(AssertionError):
+        compiled_model.decision_function(X.toarray())
 
 
 def test_a_mixture_of_sparse_rows():

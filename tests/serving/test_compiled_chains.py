@@ -67,6 +67,7 @@ def test_rows_that_end_early():
     assert_same(model, data.X[200:], exact=True)
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 def test_a_chain_of_sparse_rows_and_categories():
     X = sparse.random_array((200, 20), density=0.3, format="csr", rng=np.random.default_rng(0))
     Y = np.column_stack([(X[:, j].toarray() > 0.2).ravel() for j in range(3)]).astype(int)

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from tqdm import tqdm
 
 from xdcc.automatic.candidates import (
     Candidate,
@@ -39,6 +38,7 @@ from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.progress import progress_bar
 from xdcc.base.workers import agreed, sample_of_all, sum_of_all
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
@@ -234,7 +234,7 @@ class Search:
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._for_rules = 0.0
-        self._progress = tqdm(unit=" candidates", disable=not verbose)
+        self._progress = progress_bar(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
         """Train the candidates and mix them.

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from tqdm import tqdm
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.checks import check_all_known
@@ -33,6 +32,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.progress import progress_bar
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.boomer._induction import RuleLearner
@@ -457,7 +457,7 @@ class BoomerClassifier(MultiLabelEstimator):
         )
         early_stopping = _EarlyStopping(self, eval_set, before)
         seeds = np.random.SeedSequence(self._seed).generate_state(self.n_rules, np.uint64)
-        for number in tqdm(range(len(learned), self.n_rules), disable=not self.verbose):
+        for number in progress_bar(range(len(learned), self.n_rules), disable=not self.verbose):
             if number == 0:
                 rule: LearnedRule | None = _default_rule(learner.default_rule(), len(Y))
             else:

@@ -14,8 +14,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
-from tqdm import tqdm
 
+from xdcc.base.progress import progress_bar
 from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.tree_inference import Parents
 from xdcc.linear.logistic import Floats, Matrix
@@ -61,7 +61,7 @@ def edge_weights(
     edges = np.full((n_labels, n_labels), -np.inf)
     pairs = np.argwhere(candidate_parents(Y, weight, search.n_candidates))
     most = min(max(1, _MOST_ENTRIES // len(Y)), _MOST_MODELS)
-    progress = tqdm(total=len(pairs), unit="pair", disable=not search.verbose)
+    progress = progress_bar(total=len(pairs), unit="pair", disable=not search.verbose)
     for first in range(0, len(pairs), most):
         above, below = pairs[first : first + most].T
         usable = counts[:, below] * ~np.isnan(Y[:, above])

@@ -12,6 +12,10 @@ paper), for any split method of the booster. Derivatives are evaluated at the ma
 tree. As in training, they are 0 for unknown labels, for rows after their end, and, with separate
 and conquer, for propagated labels.
 
+To find out how labels depend on each other, take an order-free chain, which learns from true
+labels. The label features of a dynamic chain are its own predictions, functions of X, so its gains
+say which features its trees use, and splits count that only separate decided labels from open ones.
+
 On its training data, the gains of an in-sample chain with sumGain, summed over labels, equal the
 stored gains, if the chain uses all rows and has no end label.
 

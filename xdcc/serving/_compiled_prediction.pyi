@@ -20,8 +20,8 @@ class Kernel:
 
         Parameters
         ----------
-        X : array or checked CSR matrix of shape (n_samples, n_features)
-            An array may have any strides.
+        X : array or CSR matrix of shape (n_samples, n_features)
+            An array may have any strides; a matrix has float32 data.
         n_threads : int
             Most threads to use; few rows are predicted by one.
 
@@ -29,7 +29,8 @@ class Kernel:
         -------
         array of shape (n_samples, n_labels) or None
             In single precision for one booster and for a chain. None if X has another shape, no
-            rows, another type than float32 and float64, or an infinite entry.
+            rows, another type than float32 and float64, an infinite entry, or if it is sparse and
+            not canonical.
         """
 
 def logistic(margins: NDArray[np.float32]) -> None:

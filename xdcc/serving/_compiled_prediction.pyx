@@ -57,6 +57,9 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         int64_t n_features
         int64_t n_labels
         int64_t n_slots
+        int64_t n_nodes
+        int64_t n_trees
+        int32_t n_leaves
         int64_t width
         int64_t most_trees
         const int32_t* slot_feature
@@ -93,11 +96,18 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         const int32_t* indices
         const int64_t* indptr
 
+    cdef cppclass Batch:
+        cbool walks
+        cbool is_useful
+
+    void MakeBatch(const Compiled& model, Batch* batch) except +
+
     cdef cppclass Flag "std::atomic<bool>":
         cbool load()
 
     cdef cppclass Call:
         const Compiled* model
+        const Batch* batch
         Rows rows
         int64_t block
         double* out
@@ -105,6 +115,7 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
         Flag is_infinite
         void Prepare(int n_threads) except +
 
+    cbool IsCanonical(const Rows& rows, int64_t n_entries, int64_t n_features)
     void PredictBlock(void* data, int64_t number, int thread) noexcept
     void ApplyLogistic(float* values, size_t n)
 
@@ -112,6 +123,9 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
 cdef enum:
     LARGEST_BLOCK = 64     # rows
     BLOCK_VALUES = 32768   # of the slots of a block: 128 KiB
+    BATCH_ROWS = 32        # so many rows are worth a batch
+    BATCH_FEATURES = 8192  # so many features of 64 rows are copied
+    BATCH_BLOCK = 256      # rows whose leaves are added together
     WORTH_THREADS = 65536  # walks through a tree
 
 
@@ -119,6 +133,8 @@ cdef class Kernel:
     """Predicts; see ``_compiled_prediction.pyi``."""
 
     cdef Compiled model
+    cdef Batch batch
+    cdef bint has_batch
     cdef object layout
 
     def __init__(self, layout):
@@ -132,6 +148,9 @@ cdef class Kernel:
         model.n_slots = len(layout.slot_feature)
         model.width = layout.width
         model.most_trees = max([part.end - part.begin for part in layout.trees], default=0)
+        model.n_nodes = len(layout.nodes)
+        model.n_trees = len(layout.root)
+        model.n_leaves = len(layout.leaf_value) // layout.width
         model.slot_feature = elements[int32_t](layout.slot_feature)
         model.slot_start = elements[int32_t](layout.slot_start)
         model.slot_missing = elements[float](layout.slot_missing)
@@ -210,14 +229,25 @@ cdef class Kernel:
             finally:
                 PyBuffer_Release(&buffer)
         held = HeldMatrix(X, "C", "csr")
-        if held.matrix.n_features != self.model.NGiven():
+        if held.matrix.n_features != self.model.NGiven() or held.matrix.n_rows == 0:
             return None
         call.rows.n_rows = held.matrix.n_rows
         call.rows.dense = NULL
         call.rows.data = held.matrix.data
         call.rows.indices = held.matrix.indices
         call.rows.indptr = held.matrix.indptr
+        if len(X.indptr) != call.rows.n_rows + 1 or not IsCanonical(
+            call.rows, min(len(X.data), len(X.indices)), held.matrix.n_features
+        ):
+            return None
         return self._predicted(&call, n_threads)
+
+    cdef const Batch* _batch(self) except? NULL:
+        """Return what batches need, which the first one makes; NULL if that is nothing."""
+        if not self.has_batch:
+            MakeBatch(self.model, &self.batch)
+            self.has_batch = True
+        return &self.batch if self.batch.is_useful else NULL
 
     cdef object _predicted(self, Call* call, int n_threads):
         cdef const Compiled* model = &self.model
@@ -233,8 +263,15 @@ cdef class Kernel:
             out = found
             call.out = &out[0, 0]
         call.model = model
+        if n_rows >= BATCH_ROWS and (
+            call.rows.dense == NULL or model.n_features <= BATCH_FEATURES
+        ):
+            call.batch = self._batch()
         call.block = BLOCK_VALUES // max(model.n_slots, model.n_features) // 8 * 8
         call.block = min(max(call.block, 8), LARGEST_BLOCK, n_rows)
+        if call.batch != NULL:
+            is_alone = not call.batch.walks and model.linear.empty() and model.is_single
+            call.block = BATCH_BLOCK if is_alone and not model.starts_from_features else LARGEST_BLOCK
         n_blocks = (n_rows + call.block - 1) // call.block
         n_threads = threads_worth(n_threads, <double>n_rows * len(self.layout.root), WORTH_THREADS)
         n_threads = <int>min(<int64_t>n_threads, n_blocks)

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
@@ -181,8 +182,9 @@ class CompiledModel:
     differ by at most 1e-6. Decision rules are those of the model.
 
     X is checked as the model checks it. An array of float32 or float64, in any order, takes the
-    fast path; it is taken column by column, without a warning if the model knows names of
-    features. Objects can be pickled and used by several threads at the same time.
+    fast path, and so does a CSR matrix of float32 whose rows are sorted; columns are taken as they
+    are, without a warning if the model knows names of features. Objects can be pickled and used by
+    several threads at the same time.
 
     Examples
     --------
@@ -209,8 +211,10 @@ class CompiledModel:
         self._parts = parts
         self._predictor = parts.predictor
         self._checker = parts.input.checker()
-        is_sparse = self._checker._sparse_zeros() == "missing" and self._checker.sparse_X_
-        self._takes_arrays = not is_sparse and not hasattr(self._checker, "categories_")
+        meaning, is_plain = self._checker._sparse_zeros(), not hasattr(self._checker, "categories_")
+        fitted_on_sparse = meaning == "missing" and self._checker.sparse_X_
+        self._takes_arrays = is_plain and not fitted_on_sparse
+        self._takes_csr = is_plain and (meaning is None or fitted_on_sparse)
         self.n_features_in_: int = self._checker.n_features_in_
         self.n_labels_: int = self._checker.n_labels_
 
@@ -285,7 +289,8 @@ class CompiledModel:
         return self._checker._labels_in_form_of_y(labels)
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
-        if self._takes_arrays and type(X) is np.ndarray:
+        is_array = type(X) is np.ndarray
+        if self._takes_arrays if is_array else self._takes_csr and _is_single_csr(X):
             found = self._predictor.outputs(X, self._threads(X))
             if found is not None:
                 return found
@@ -296,3 +301,13 @@ class CompiledModel:
 
     def _threads(self, X: Any) -> int:
         return n_threads(self.n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
+
+
+def _is_single_csr(X: Any) -> bool:
+    """Tell whether X is a CSR matrix of the types that kernels read."""
+    return (
+        isinstance(X, sparse.csr_matrix | sparse.csr_array)
+        and X.ndim == 2
+        and X.data.dtype == np.float32
+        and X.indices.dtype == np.int32
+    )

@@ -19,90 +19,12 @@
 #include <limits>     // for numeric_limits
 #include <vector>     // for vector
 
+#include "compiled_batch.h"
+#include "compiled_model.h"
 #include "logistic.h"  // for XDCC_LOGISTIC, kLogisticLanes
 
 namespace xdcc {
 constexpr int kLanes = 8;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-struct Node {
-  float threshold;       // of a test for categories, the bits of its place in `sets`
-  std::int32_t slot;     // what is tested; ~slot if the test is for categories
-  std::int32_t next[2];  // for smaller values, or none of the set, and others; ~ number of a leaf
-};
-
-struct Tree {               // a booster or a forest
-  std::int64_t begin, end;  // of its trees
-  float const* start;       // [width] margins without trees; NULL: it is a forest
-  double const* mean;       // [n_labels] frequencies in the training of a forest
-  bool has_unknown;         // whether leaves of a forest have entries for unknown labels
-};
-
-struct Linear {
-  std::int32_t const* column;     // [n_features] first column of a feature
-  std::int32_t const* n_values;   // [n_features] categories; 0: it is a number
-  std::int32_t const* indicator;  // [n_features] column that marks missing values, or -1
-  double const* fill;             // [n_features] in place of a missing number
-  double const* weight;           // [n_columns, n_labels]
-  double const* square;           // [n_columns] squares of the scales
-  double const* intercept;        // [n_labels]
-  bool text_like;
-};
-
-struct Member {
-  std::int64_t trees_begin, trees_end;    // of `Compiled::trees`
-  std::int64_t linear_begin, linear_end;  // of `Compiled::linear`
-  double n_estimators, share;
-  double const* slope;      // [n_labels]
-  double const* intercept;  // [n_labels]
-};
-
-struct Chain {            // of rounds, which are members; features end in the labels'
-  std::int64_t n_given;   // features of X
-  std::int64_t n_labels;  // without the end label, which follows them if there is one
-  std::int64_t labels_per_round;
-  bool all_compete;    // candidates="all"
-  bool by_certainty;   // order="certainty"
-  bool cumulated;      // what is predicted; else "standard"
-  bool keeps_maximum;  // cumulation="authors"
-};
-
-struct Compiled {
-  std::int64_t n_features, n_labels, n_slots;
-  std::int64_t width;                // n_labels, rounded up to a multiple of 4
-  std::int64_t most_trees;           // of a booster or forest
-  std::int32_t const* slot_feature;  // [n_slots] ascending
-  std::int32_t const* slot_start;    // [n_features + 1] first slot of a feature
-  float const* slot_missing;         // [n_slots] for a missing value
-  float const* slot_absent;          // [n_slots] for a value that a sparse row does not store
-  Node const* nodes;
-  std::int32_t const* root;        // [n_trees] first node, or ~ number of a leaf
-  std::uint32_t const* sets;       // number of categories, then a bit for each, set by set
-  float const* leaf_value;         // [n_leaves, width] of boosters
-  std::int64_t const* leaf_start;  // [n_leaves + 1] entries of a forest's leaf
-  std::int32_t const* leaf_label;  // labels; n_labels + j: label j is unknown
-  double const* leaf_share;        // in the leaf's weight
-  std::vector<Tree> trees;
-  std::vector<Linear> linear;
-  std::vector<Member> members;
-  double const *slope, *intercept;  // [n_labels] of the whole
-  bool has_sets, is_single;         // single: the margins of one booster
-  bool starts_from_features;        // the margins to start from are the first features
-  bool is_chain;
-  Chain chain;
-
-  std::int64_t NGiven() const { return is_chain ? chain.n_given : n_features; }
-  std::int64_t NOutputs() const { return is_chain ? chain.n_labels : n_labels; }
-};
-
-struct Rows {
-  std::int64_t n_rows, row_stride, column_stride;  // strides in bytes
-  char const* dense;                               // NULL: CSR
-  bool is_double;
-  float const* data;
-  std::int32_t const* indices;
-  std::int64_t const* indptr;
-};
 
 /** @brief Working memory of a thread, for a block of rows. */
 struct Memory {
@@ -110,12 +32,14 @@ struct Memory {
   std::vector<double> frequencies, sums, totals;
   std::vector<std::int32_t> leaves;
   std::vector<std::int64_t> row_numbers;
+  std::vector<std::uint8_t> of_lines;  // for the three that follow, from a cache line's begin
+  std::uint8_t *lines{nullptr}, *line_leaves{nullptr}, *bins{nullptr};
 
-  Memory(Compiled const& model, Rows const& rows, std::int64_t n) {
+  Memory(Compiled const& model, Batch const* batch, Rows const& rows, std::int64_t n) {
     std::int64_t const n_labels = model.n_labels;
-    features.resize(rows.dense == nullptr ? 0 : n * model.n_features,
+    features.resize(rows.dense == nullptr ? 0 : std::min(n, kLine) * model.n_features,
                     std::numeric_limits<float>::quiet_NaN());
-    slots.resize(n * model.n_slots);
+    slots.resize(batch == nullptr || batch->walks ? n * model.n_slots : 0);
     values.resize(n * model.width);
     frequencies.resize(n * 2 * n_labels);
     sums.resize(n * n_labels);
@@ -127,12 +51,24 @@ struct Memory {
       running.resize(n * model.chain.n_labels);
       row_numbers.resize(n);
     }
+    if (batch != nullptr) {
+      auto const n_lines = (n + kLine - 1) / kLine * static_cast<std::int64_t>(batch->pages.size());
+      of_lines.resize((2 * kMostLeaves + kGroup + n_lines + 1) * kLine);
+      auto const begin = reinterpret_cast<std::uintptr_t>(of_lines.data());
+      lines = of_lines.data() + (kLine - begin % kLine) % kLine;
+      line_leaves = lines + 2 * kMostLeaves * kLine;
+      bins = line_leaves + kGroup * kLine;
+      for (std::int64_t leaf = 0; leaf < kMostLeaves; ++leaf) {
+        std::fill_n(lines + leaf * kLine, kLine, static_cast<std::uint8_t>(leaf));
+      }
+    }
   }
 };
 
-/** @brief A call of `Kernel.margins`. */
+/** @brief A call of `Kernel.predict`. */
 struct Call {
   Compiled const* model;
+  Batch const* batch{nullptr};  // for many rows
   Rows rows;
   std::int64_t block;  // rows of a block
   std::vector<Memory> memory;
@@ -143,7 +79,7 @@ struct Call {
   void Prepare(int n_threads) {
     memory.reserve(n_threads);
     for (int i = 0; i < n_threads; ++i) {
-      memory.emplace_back(*model, rows, block);
+      memory.emplace_back(*model, batch, rows, block);
     }
   }
 };
@@ -264,8 +200,27 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
   }
 }
 
+/** @brief Add up the leaves of a booster that rows reach, line by line. */
+inline void AddLines(Compiled const& model, Batch const& batch, Tree const& part,
+                     std::int64_t n_rows, Memory* memory) {
+  auto const n_bins = static_cast<std::int64_t>(batch.pages.size()) * kLine;
+  for (auto number = part.begin; number < part.end; number += kGroup) {
+    LineTree const* trees = batch.trees.data() + number;
+    auto const n_trees = std::min(kGroup, part.end - number);
+    for (std::int64_t row = 0; row < n_rows; row += kLine) {
+      XDCC_BEST_CLONE(EvaluateTrees)
+      (trees, n_trees, batch.tests.data(), memory->bins + row / kLine * n_bins, memory->lines,
+       memory->line_leaves);
+      XDCC_BEST_CLONE(AddLineLeaves)
+      (model.leaf_value, model.width, trees, n_trees, memory->line_leaves,
+       std::min(kLine, n_rows - row), memory->values.data() + row * model.width);
+    }
+  }
+}
+
 /** @brief Compute margins of a booster, or frequencies of labels in a forest. */
-inline void SumTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
+inline void SumTrees(Compiled const& model, Batch const* batch, Tree const& tree,
+                     std::int64_t n_rows, Memory* memory) {
   if (tree.start == nullptr) {
     std::fill_n(memory->frequencies.data(), n_rows * 2 * model.n_labels, 0.0);
   } else {
@@ -278,7 +233,9 @@ inline void SumTrees(Compiled const& model, Tree const& tree, std::int64_t n_row
       }
     }
   }
-  if (model.has_sets) {
+  if (batch != nullptr && batch->is_in_lines[&tree - model.trees.data()]) {
+    AddLines(model, *batch, tree, n_rows, memory);
+  } else if (model.has_sets) {
     WalkTrees<true>(model, tree, n_rows, memory);
   } else {
     WalkTrees<false>(model, tree, n_rows, memory);
@@ -286,10 +243,11 @@ inline void SumTrees(Compiled const& model, Tree const& tree, std::int64_t n_row
 }
 
 /** @brief Add the margins of a booster or a forest to the sums of its member. */
-inline void AddTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Memory* memory) {
+inline void AddTrees(Compiled const& model, Batch const* batch, Tree const& tree,
+                     std::int64_t n_rows, Memory* memory) {
   std::int64_t const n_labels = model.n_labels;
   bool const is_forest = tree.start == nullptr;
-  SumTrees(model, tree, n_rows, memory);
+  SumTrees(model, batch, tree, n_rows, memory);
   auto const n_trees = static_cast<double>(tree.end - tree.begin);
   for (std::int64_t row = 0; row < n_rows; ++row) {
     double* sums = memory->sums.data() + row * n_labels;
@@ -392,9 +350,33 @@ inline bool CopyRow(char const* row, std::int64_t stride, std::int64_t n, float*
   return is_infinite != 0;
 }
 
-/** @brief Fill the slots of a row; return whether an entry is infinite. */
-inline bool LoadRow(Compiled const& model, Rows const& rows, std::int64_t row, float* features,
-                    float* slots) {
+/** @brief Whether sparse rows are inside their arrays, in order, without duplicates and infinity.
+ */
+inline bool IsCanonical(Rows const& rows, std::int64_t n_entries, std::int64_t n_features) {
+  if (rows.indptr[0] != 0) {
+    return false;
+  }
+  for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+    auto const begin = rows.indptr[row], end = rows.indptr[row + 1];
+    if (end < begin || end > n_entries) {
+      return false;
+    }
+    std::int64_t last = -1;
+    bool fits = true;
+    for (auto i = begin; i < end; ++i) {
+      fits &= rows.indices[i] > last && std::fabs(rows.data[i]) != kInfinity;
+      last = rows.indices[i];
+    }
+    if (!fits || last >= n_features) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** @brief Fill the slots of a row. */
+inline void FillSlots(Compiled const& model, Rows const& rows, std::int64_t row,
+                      float const* features, float* slots) {
   if (rows.dense == nullptr) {
     std::copy_n(model.slot_absent, model.n_slots, slots);
     for (auto i = rows.indptr[row]; i < rows.indptr[row + 1]; ++i) {
@@ -404,17 +386,84 @@ inline bool LoadRow(Compiled const& model, Rows const& rows, std::int64_t row, f
         slots[s] = std::isnan(value) ? model.slot_missing[s] : value;
       }
     }
-    return false;
+    return;
   }
-  char const* first = rows.dense + row * rows.row_stride;
-  bool const is_infinite =
-      rows.is_double ? CopyRow<double>(first, rows.column_stride, model.NGiven(), features)
-                     : CopyRow<float>(first, rows.column_stride, model.NGiven(), features);
   for (std::int64_t s = 0; s < model.n_slots; ++s) {
     float const value = features[model.slot_feature[s]];
     slots[s] = std::isnan(value) ? model.slot_missing[s] : value;
   }
-  return is_infinite;
+}
+
+/** @brief Fill the bins of up to 64 rows from dense features, page by page. */
+inline void FillBins(Compiled const& model, Batch const& batch, float const* features,
+                     std::int64_t n_rows, std::uint8_t* bins) {
+  float values[kLine] = {};
+  std::int32_t slot = -1;
+  for (Page const& page : batch.pages) {
+    if (page.slot != slot) {
+      slot = page.slot;
+      float const* column = features + model.slot_feature[slot];
+      float const missing = model.slot_missing[slot];
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        float const value = column[row * model.n_features];
+        values[row] = std::isnan(value) ? missing : value;
+      }
+    }
+    XDCC_BEST_CLONE(FillLine)(page.thresholds, page.n_thresholds, values, bins);
+    bins += kLine;
+  }
+}
+
+/** @brief Fill the bins of up to 64 sparse rows. */
+inline void FillSparseBins(Compiled const& model, Batch const& batch, Rows const& rows,
+                           std::int64_t begin, std::int64_t n_rows, std::uint8_t* bins) {
+  for (std::size_t i = 0; i < batch.pages.size(); ++i) {
+    std::memset(bins + i * kLine, batch.absent[i], kLine);
+  }
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    for (auto i = rows.indptr[begin + row]; i < rows.indptr[begin + row + 1]; ++i) {
+      float const value = rows.data[i];
+      auto const feature = rows.indices[i];
+      for (auto p = batch.page_start[feature]; p < batch.page_start[feature + 1]; ++p) {
+        Page const& page = batch.pages[p];
+        bins[p * kLine + row] =
+            BinOf(page, std::isnan(value) ? model.slot_missing[page.slot] : value);
+      }
+    }
+  }
+}
+
+/** @brief Load up to 64 rows of a block, the first one of it `place`; return whether one is
+ * infinite. */
+inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, std::int64_t n_rows,
+                     Memory* memory) {
+  Compiled const& model = *call.model;
+  Rows const& rows = call.rows;
+  bool const fills_slots = call.batch == nullptr || call.batch->walks;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    float* features = memory->features.data() + row * model.n_features;
+    if (rows.dense != nullptr) {
+      char const* first = rows.dense + (begin + row) * rows.row_stride;
+      if (rows.is_double ? CopyRow<double>(first, rows.column_stride, model.NGiven(), features)
+                         : CopyRow<float>(first, rows.column_stride, model.NGiven(), features)) {
+        return true;
+      }
+    }
+    if (fills_slots) {
+      FillSlots(model, rows, begin + row, features,
+                memory->slots.data() + (place + row) * model.n_slots);
+    }
+  }
+  if (call.batch != nullptr) {
+    auto const n_pages = static_cast<std::int64_t>(call.batch->pages.size());
+    auto* bins = memory->bins + place * n_pages;
+    if (rows.dense != nullptr) {
+      FillBins(model, *call.batch, memory->features.data(), n_rows, bins);
+    } else {
+      FillSparseBins(model, *call.batch, rows, begin, n_rows, bins);
+    }
+  }
+  return false;
 }
 
 /** @brief Turn margins into probabilities, in place, with the plugin's rounding. */
@@ -525,7 +574,7 @@ inline void PredictRound(Compiled const& model, Member const& round, std::int64_
   float *proba = memory->proba.data(), *values = memory->values.data();
   std::fill_n(proba, n, 0.0f);
   for (auto i = round.trees_begin; i < round.trees_end; ++i) {
-    SumTrees(model, model.trees[i], n_rows, memory);
+    SumTrees(model, nullptr, model.trees[i], n_rows, memory);
     ApplyLogistic(values, n);
     for (std::int64_t k = 0; k < n; ++k) {
       proba[k] += values[k];
@@ -593,9 +642,8 @@ inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
   Memory* memory = &call->memory[thread];
   std::int64_t const begin = number * call->block, n_labels = model.n_labels;
   std::int64_t const n_rows = std::min(call->block, call->rows.n_rows - begin);
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    if (LoadRow(model, call->rows, begin + row, memory->features.data() + row * model.n_features,
-                memory->slots.data() + row * model.n_slots)) {
+  for (std::int64_t place = 0; place < n_rows; place += kLine) {
+    if (LoadRows(*call, begin + place, place, std::min(kLine, n_rows - place), memory)) {
       call->is_infinite.store(true, std::memory_order_relaxed);
       return;
     }
@@ -605,7 +653,7 @@ inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
     return;
   }
   if (model.is_single) {
-    SumTrees(model, model.trees[0], n_rows, memory);
+    SumTrees(model, call->batch, model.trees[0], n_rows, memory);
     for (std::int64_t row = 0; row < n_rows; ++row) {
       std::copy_n(memory->values.data() + row * model.width, n_labels,
                   call->single_out + (begin + row) * n_labels);
@@ -616,7 +664,7 @@ inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
   for (Member const& member : model.members) {
     std::fill_n(memory->sums.data(), n_rows * n_labels, 0.0);
     for (auto i = member.trees_begin; i < member.trees_end; ++i) {
-      AddTrees(model, model.trees[i], n_rows, memory);
+      AddTrees(model, call->batch, model.trees[i], n_rows, memory);
     }
     for (auto i = member.linear_begin; i < member.linear_end; ++i) {
       AddLinear(model, model.linear[i], call->rows, begin, n_rows, memory);
