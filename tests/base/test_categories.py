@@ -127,6 +127,19 @@ def test_text_is_read_as_the_category_of_that_name(estimator: BaseEstimator) -> 
     np.testing.assert_array_equal(estimator.predict_proba(text), estimator.predict_proba(NEW))
 
 
+@pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
+@pytest.mark.parametrize("kind", [object, "category", "string"])
+def test_few_rows_are_read_as_many(kind: Any) -> None:
+    estimator = _fitted_on(a=pd.Categorical(["x", "y", 3, None]))
+    values = ["y", None, "x", "new", "y", "3"]
+    if kind != "string":
+        values += [3, 3.0]
+    frame = pd.DataFrame({"a": pd.Series(values * 10, dtype=kind)})
+    of_many = check_features(estimator, frame)[: len(values), 0]
+    for row, code in enumerate(of_many):
+        np.testing.assert_array_equal(check_features(estimator, frame[row : row + 1])[:, 0], code)
+
+
 def test_unknown_values_make_one_warning_where_the_user_calls() -> None:
     estimator = _fitted_on(a=pd.Categorical(["x", "y"]), b=pd.Categorical([1, 2]), c=[1.0, 2.0])
     frame = pd.DataFrame({"a": ["x", "new"], "b": [1, 7], "c": [0.5, 0.5]})

@@ -26,7 +26,7 @@ import xdcc
 from xdcc.automatic.search import Search
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.decision import LabelCosts
+from xdcc.decision import LabelCosts, Recall
 from xdcc.serving import load_model, save_model
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -128,8 +128,9 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
         (np.asarray, Y, None, {"measure": "subset_accuracy"}),
         (np.asarray, Y, None, {"measure": "neg_log_loss"}),
         (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2])}),
+        (np.asarray, Y, None, {"constraints": {"label_0": Recall(0.8), "label_2": 0.3}}),
     ],
-    ids=["dense", "sparse", "labelsets", "probabilities", "one label"],
+    ids=["dense", "sparse", "labelsets", "probabilities", "one label", "constraints"],
 )
 def test_is_the_local_model(
     client: Any, form: Any, labels: np.ndarray, weight: Any, params: dict[str, Any]
@@ -255,6 +256,7 @@ def test_time_budget(two: Any) -> None:
         ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
         ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
         ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
+        ({"params": {"constraints": {"fraud": 0.3}}}, ValueError, "there is no label 'fraud'"),
         ({"params": {"measure": "precision_at_4"}}, ValueError, "'precision_at_4' has no value"),
     ],
     ids=lambda case: "" if isinstance(case, dict) else None,

@@ -29,6 +29,8 @@ type Categories = dict[int, NDArray[Any]]
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 """Warnings about a user's data point to the first line outside this folder."""
 
+_FEW_ROWS = 20
+
 _NUMBERS = frozenset({"boolean", "integer", "floating", "mixed-integer-float"})
 """What pandas' `infer_dtype` says of numbers."""
 
@@ -213,6 +215,10 @@ def _codes(
 ) -> tuple[NDArray[np.float32], bool]:
     """Return positions in `categories`, and whether a value is none of them."""
     column = X.iloc[:, position]
+    if len(X) <= _FEW_ROWS and categories.dtype == object:
+        codes = _codes_of_few(column, categories)
+        if codes is not None:
+            return codes, False
     is_category = _is_category(column.dtype)
     try:
         column = _as_category(column) if is_category else pd.Series(pd.Categorical(column))
@@ -230,6 +236,18 @@ def _codes(
             f"{categories[:1].tolist()[0]!r}."
         )
     return np.where(codes < 0, np.nan, codes).astype(np.float32), is_unknown
+
+
+def _codes_of_few(column: pd.Series, categories: NDArray[Any]) -> NDArray[np.float32] | None:
+    """Do as `_codes` for a few rows of text, in less time; None if a value is anything else."""
+    codes = {value: code for code, value in enumerate(categories.tolist())}
+    found = np.full(len(column), np.nan, dtype=np.float32)
+    for row, value in enumerate(column.tolist()):
+        if isinstance(value, str) and value in codes:
+            found[row] = codes[value]
+        elif not (value is None or value is pd.NA or value != value):
+            return None
+    return found
 
 
 def _kind(values: Any) -> str:

@@ -1,11 +1,9 @@
 """``to_onnx``: a model as operators of ONNX, from X to labels.
 
-Boosters are joined as in :mod:`xdcc.serving.one_forest`, each forest and linear model is a part of
-its own. The sum over a model's trees is in single precision, as in XGBoost; everything after it is
-in double precision, as in the model.
-
-A second level compares the margins of members with thresholds, so it needs the very margins of the
-model. Below it, each booster is an operator of its own, with its trees as they are, in their order.
+Each booster is an operator of its own, with its trees as they are, in their order. Their sum is in
+single precision, as in XGBoost; everything after it is in double precision, as in the model. So a
+runtime that adds up trees one after the other finds the margins of the model. A second level, which
+compares them with thresholds, needs that.
 """
 
 import json
@@ -31,7 +29,7 @@ from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees
 from xdcc.linear import LogisticLabels
 from xdcc.serving.margin_sum import MarginSum, has_second_level, margin_sum
-from xdcc.serving.one_forest import scaled_trees, single_leaf, trees_of
+from xdcc.serving.one_forest import single_leaf, trees_of
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
 from xdcc.serving.onnx_trees import Nodes, add_trees, booster_nodes, forest_nodes
@@ -73,8 +71,9 @@ def to_onnx(model: Any) -> Any:
     NaN in X is a missing value. If the model was trained on a sparse X, X is dense here with a 0
     for what a sparse X does not store; a zero that was stored is not told apart.
 
-    Margins differ from those of the model by single precision, usually less than 1e-5. A label
-    differs only where its probability, or the best labelset, is as close to a tie.
+    Margins differ from those of the model by single precision, less than 1e-5: trees are added up
+    in another order if a runtime uses several threads for them. A label differs only where its
+    probability, or the best labelset, is as close to a tie.
 
     The second level of a MultiLabelClassifier compares margins of members with thresholds. A margin
     that is rounded in another way may be on the other side, and the row then gets another leaf of a
@@ -161,27 +160,18 @@ def _add_margins(graph: Graph, X: str, total: MarginSum) -> str:
     n_rows = graph.add("Slice", graph.add("Shape", X), *(graph.constant([i]) for i in (0, 1)))
     n_labels = graph.constant([len(total.intercept)])
     shape = graph.add("Concat", n_rows, n_labels, axis=0)
-    intercept = total.intercept.copy()
-    terms = []
-    boosters = [part for part in total.parts if type(part.model) is MultiLabelXGBClassifier]
-    if boosters:
-        trees, start = scaled_trees(boosters)
-        intercept += start
-        if trees:
-            terms.append(_add_trees_of(graph, X, boosters[0].model, trees))
+    terms = [graph.add("Expand", graph.constant(total.intercept, np.float64), shape)]
     for model, scale in total.parts:
-        if type(model) is not MultiLabelXGBClassifier and scale.any():
+        if scale.any():
             own = _add_margins_of(graph, X, model)
             terms.append(graph.add("Mul", own, graph.constant(scale, np.float64)))
-    terms.append(graph.add("Expand", graph.constant(intercept, np.float64), shape))
     return graph.add("Sum", *terms)
 
 
 def _add_margins_of(graph: Graph, X: str, model: Any) -> str:
     """Add the margins of one estimator, float64."""
     if type(model) is MultiLabelXGBClassifier:
-        trees, start = trees_of(model)
-        return _add_trees_of(graph, X, model, [single_leaf(start), *trees])
+        return _add_booster(graph, X, model)
     if type(model) is SketchedExtraTreesClassifier:
         return _add_forest(graph, X, model)
     if type(model) is LogisticLabels:
@@ -189,14 +179,14 @@ def _add_margins_of(graph: Graph, X: str, model: Any) -> str:
     return _add_two_levels(graph, X, model)
 
 
-def _add_trees_of(
-    graph: Graph, X: str, model: MultiLabelXGBClassifier, trees: list[dict[str, Any]]
-) -> str:
-    """Add the sum over trees of boosters, of which `model` is one, float64."""
+def _add_booster(graph: Graph, X: str, model: MultiLabelXGBClassifier) -> str:
+    """Add the sum over a start and trees, in their order, float64."""
     if getattr(model, "sparse_X_", False):
         zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
         X = graph.add("Where", graph.add("Equal", X, zero), missing, X)
-    return graph.cast(add_trees(graph, X, *booster_nodes(trees), "BRANCH_LT"), np.float64)
+    trees, start = trees_of(model)
+    nodes, values = booster_nodes([single_leaf(start), *trees])
+    return graph.cast(add_trees(graph, X, nodes, values, "BRANCH_LT"), np.float64)
 
 
 def _add_two_levels(graph: Graph, X: str, model: MultiLabelClassifier) -> str:

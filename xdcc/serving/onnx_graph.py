@@ -12,6 +12,9 @@ ML_OPSET = 3
 IR_VERSION = 8
 ML_DOMAIN = "ai.onnx.ml"
 
+_LISTS = {"i": "INTS", "f": "FLOATS", "S": "STRINGS"}
+"""Types of attributes by the kinds of NumPy's types."""
+
 
 class Graph:
     """Operators, constants, inputs and outputs of an ONNX model.
@@ -63,10 +66,19 @@ class Graph:
     ) -> Any:
         first = len(self._nodes)
         names = [f"{operator}_{first}_{i}" for i in range(n_outputs)]
-        self._nodes.append(
-            self._onnx.helper.make_node(operator, inputs, names, domain=domain, **attributes)
-        )
+        node = self._onnx.helper.make_node(operator, inputs, names, domain=domain)
+        node.attribute.extend(self._attribute(key, value) for key, value in attributes.items())
+        self._nodes.append(node)
         return names[0] if n_outputs == 1 else names
+
+    def _attribute(self, name: str, value: Any) -> Any:
+        """Make an attribute; arrays need none of ONNX's checks of each entry, which take long."""
+        if not isinstance(value, np.ndarray):
+            return self._onnx.helper.make_attribute(name, value)
+        kind = _LISTS[value.dtype.kind]
+        made = self._onnx.AttributeProto(name=name, type=getattr(self._onnx.AttributeProto, kind))
+        getattr(made, kind.lower()).extend(value.tolist())
+        return made
 
     def cast(self, value: str, dtype: type) -> str:
         """Convert a value to a type of NumPy."""

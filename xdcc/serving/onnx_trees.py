@@ -81,25 +81,25 @@ def add_trees(
     of_leaf = np.flatnonzero(at_leaf)[np.append(entries.row, silent)]
     target = np.append(entries.col, np.zeros_like(silent))
     weight = np.append(entries.data, np.zeros(len(silent))).astype(np.float32)
-    modes = np.where(at_leaf, "LEAF", test)
+    modes = np.where(at_leaf, b"LEAF", test.encode())
     return graph.add_ml(
         "TreeEnsembleRegressor",
         X,
         n_targets=values.shape[1],
         aggregate_function="SUM",
         post_transform="NONE",
-        nodes_treeids=nodes.tree.tolist(),
-        nodes_nodeids=nodes.node.tolist(),
-        nodes_modes=modes.tolist(),
-        nodes_featureids=nodes.feature.tolist(),
-        nodes_values=nodes.threshold.tolist(),
-        nodes_truenodeids=nodes.true_child.tolist(),
-        nodes_falsenodeids=nodes.false_child.tolist(),
-        nodes_missing_value_tracks_true=nodes.missing_is_true.astype(np.int64).tolist(),
-        target_treeids=nodes.tree[of_leaf].tolist(),
-        target_nodeids=nodes.node[of_leaf].tolist(),
-        target_ids=target.tolist(),
-        target_weights=weight.tolist(),
+        nodes_treeids=nodes.tree,
+        nodes_nodeids=nodes.node,
+        nodes_modes=modes,
+        nodes_featureids=nodes.feature,
+        nodes_values=nodes.threshold,
+        nodes_truenodeids=nodes.true_child,
+        nodes_falsenodeids=nodes.false_child,
+        nodes_missing_value_tracks_true=nodes.missing_is_true.astype(np.int64),
+        target_treeids=nodes.tree[of_leaf],
+        target_nodeids=nodes.node[of_leaf],
+        target_ids=target,
+        target_weights=weight,
     )
 
 
