@@ -12,18 +12,22 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
+from sklearn.exceptions import NotFittedError
 
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.explain import (
     RoundStatistics,
     ShapValues,
     label_dependencies,
     plot_dependencies,
+    plot_importance,
     plot_order,
     plot_rounds,
     plot_shap,
     round_statistics,
     shap_values,
 )
+from xdcc.linear import LogisticLabels
 
 LABELS = [f"label_{j}" for j in range(4)]
 
@@ -237,3 +241,33 @@ def test_without_matplotlib(
 def test_import_does_not_load_matplotlib() -> None:
     code = "import sys, xdcc.explain; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-P", "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "model", [MultiLabelXGBClassifier(n_estimators=5), LogisticLabels(C=1.0)], ids=repr
+)
+def test_importance_of_estimators(model):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("pqrs"))
+    X["s"] = 0.0  # of no importance
+    Y = pd.DataFrame({"a": X["p"] > 0, "b": X["q"] + 0.5 * X["r"] > 0}).astype(int)
+    model.fit(X, Y)
+    for label, sizes in ((None, model.feature_importances_), ("b", model.label_importances_[1])):
+        ax = plot_importance(model, label=label)
+        widths = [bar.get_width() for bar in ax.patches]
+        assert widths == sorted(sizes[sizes > 0], reverse=True)
+        assert _tick_names(ax.get_yticklabels())[0] == X.columns[np.argmax(sizes)]
+    assert "s" not in _tick_names(ax.get_yticklabels())
+    assert len(plot_importance(model, n_bars=1).patches) == 1
+    assert plot_importance(model, ax=ax) is ax
+    with pytest.raises(ValueError, match="label='c'"):
+        plot_importance(model, label="c")
+    with pytest.raises(ValueError, match="n_bars"):
+        plot_importance(model, n_bars=0)
+
+
+def test_importance_of_others(fit):
+    with pytest.raises(TypeError, match=r"^DynamicChainClassifier has no feature_importances_"):
+        plot_importance(fit())
+    with pytest.raises(NotFittedError):
+        plot_importance(LogisticLabels())

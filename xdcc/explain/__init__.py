@@ -1,8 +1,8 @@
 """Explanations of chains and boosters: order of the labels, importance, dependencies, SHAP values.
 
 ``round_statistics``, ``feature_importance``, ``label_dependencies`` and ``shap_values`` compute
-numbers. ``plot_rounds``, ``plot_order``, ``plot_dependencies`` and ``plot_shap`` draw them with
-Matplotlib.
+numbers. ``plot_rounds``, ``plot_order``, ``plot_dependencies``, ``plot_shap`` and
+``plot_importance`` draw them with Matplotlib.
 
 Explanations have a round for each chain step. In an :class:`~xdcc.chain.OrderFreeChainClassifier`,
 the features are the initial margins. A :class:`~xdcc.boosting.MultiLabelXGBClassifier`, and the
@@ -13,7 +13,13 @@ decision rule of a ``MultiLabelClassifier``.
 
 from xdcc.explain.importance import ShapValues, feature_importance, shap_values
 from xdcc.explain.label_dependencies import label_dependencies
-from xdcc.explain.plots import plot_dependencies, plot_order, plot_rounds, plot_shap
+from xdcc.explain.plots import (
+    plot_dependencies,
+    plot_importance,
+    plot_order,
+    plot_rounds,
+    plot_shap,
+)
 from xdcc.explain.round_statistics import RoundStatistics, round_statistics
 
 __all__ = [
@@ -22,6 +28,7 @@ __all__ = [
     "feature_importance",
     "label_dependencies",
     "plot_dependencies",
+    "plot_importance",
     "plot_order",
     "plot_rounds",
     "plot_shap",

@@ -1,9 +1,9 @@
 """Plots of the rounds and the order of a chain, label dependencies, and SHAP values.
 
-:func:`plot_shap` draws bars, the other functions heat maps with a row for each label. If there are
-too many rows or columns to name all, every second or third one (and so on) is named. The colour
-scale is the square root of the values, so a few large values do not hide the others. Matplotlib is
-imported on use.
+:func:`plot_shap` and :func:`plot_importance` draw bars, the other functions heat maps with a row
+for each label. If there are too many rows or columns to name all, every second or third one (and so
+on) is named. The colour scale is the square root of the values, so a few large values do not hide
+the others. Matplotlib is imported on use.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.base.pyplot import require_pyplot
 from xdcc.explain.importance import ShapValues
 from xdcc.explain.round_statistics import RoundStatistics, round_statistics
-from xdcc.explain.walks import Model, documented_explanation
+from xdcc.explain.walks import Model, documented_explanation, feature_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -259,6 +259,67 @@ def plot_shap(
     ax.set_xlim(0, 1.35 * mean.max() or 1)  # room for the legend
     ax.set(xlabel="mean |SHAP value| (log-odds)", ylabel=" or ".join(kinds))
     ax.legend(loc="lower right")
+    return ax
+
+
+@documented_explanation
+def plot_importance(
+    model: Any, *, label: str | None = None, n_bars: int = 20, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the importances of the features in descending order.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator with `feature_importances_`, such as a booster, extra trees, a linear
+        model or a MultiLabelClassifier.
+    label : str, optional
+        Name of a label, for its row of `label_importances_`. Default: `feature_importances_`.
+    n_bars : int, default=20
+        Maximum number of bars. Features without importance have no bar.
+    {ax_returned}
+
+    Raises
+    ------
+    {pyplot_errors}
+    TypeError
+        If the estimator has no such attribute.
+    NotFittedError
+        Before `fit`.
+    ValueError
+        If there is no such label, or `n_bars` is below 1.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> plot_importance(model, label="label_0", n_bars=5).get_title()
+    'Importances: label label_0'
+    """
+    pyplot = require_pyplot("plot_importance")
+    check_domain("n_bars", n_bars, Number(low=1, whole=True))
+    attribute = "feature_importances_" if label is None else "label_importances_"
+    if not hasattr(type(model), attribute):
+        raise TypeError(
+            f"{type(model).__name__} has no {attribute}: plot_importance takes boosters, extra "
+            "trees, linear models and mixtures. For chains, draw feature_importance."
+        )
+    sizes, of_what = getattr(model, attribute), "all labels"
+    if label is not None:
+        names = model.label_names_.tolist()
+        check_domain("label", label, Choice(tuple(names)))
+        sizes, of_what = sizes[names.index(label)], f"label {label}"
+    largest = np.argsort(-sizes, kind="stable")[:n_bars]
+    shown = largest[sizes[largest] > 0]
+    features = feature_names(model)
+    if ax is None:
+        height = max(1.6 + 0.22 * len(shown), 2.6)
+        _, ax = pyplot.subplots(figsize=(6.5, height), layout="constrained")
+    ax.barh([features[i] for i in shown], sizes[shown])
+    ax.invert_yaxis()
+    ax.set_title(f"Importances: {of_what}", fontsize=10)
+    ax.set(xlabel="importance", ylabel="feature")
     return ax
 
 

@@ -193,7 +193,7 @@ class BoosterWalk(Walk):
         self._model = model
         self.labels = self.outputs = np.arange(model.n_labels_)
         self.label_names = _names(model.label_names_)
-        self.feature_names = _feature_names(model)
+        self.feature_names = feature_names(model)
         self.propagated_names = []
         self.boosters = [[_predicting(model)]]
 
@@ -223,7 +223,7 @@ class MixtureWalk(Walk):
         self._model = model
         self.labels = self.outputs = np.flatnonzero(model.calibration_.constant.varied)
         self.label_names = _explained_names(model.label_names_, self.labels)
-        self.feature_names = _feature_names(model)
+        self.feature_names = feature_names(model)
         self.propagated_names = []
         self.boosters = [
             [_predicting(estimator) for member in self._members for estimator in member.estimators]
@@ -264,7 +264,7 @@ class DynamicWalk(ChainWalk):
         self._model = model
         self.labels = self.outputs = np.arange(model.n_labels_)
         self.label_names = self.propagated_names = _names(model.label_names_)
-        self.feature_names = _feature_names(model)
+        self.feature_names = feature_names(model)
         self.boosters = model.boosters_
         self.n_rounds = len(model.boosters_)
         given = {
@@ -367,7 +367,7 @@ def _explained_names(names: NDArray[Any], varied: NDArray[np.intp]) -> list[str]
     return [str(names[label]) for label in varied]
 
 
-def _feature_names(model: Any) -> list[str]:
+def feature_names(model: Any) -> list[str]:
     """Return the column names of the DataFrame in `fit`, or `f0`, `f1` and so on."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:

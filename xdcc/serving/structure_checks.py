@@ -306,6 +306,10 @@ def _check_tree_parts(layout: Layout) -> None:
     require(layout.root.shape == (end,), "root")
 
 
+_BLOCK = 2**14
+"""Nodes that are checked at a time."""
+
+
 def _check_nodes(layout: Layout) -> None:
     """Check that tests of a tree are together, each before those below it, and its leaves exist."""
     nodes, root, sets = layout.nodes, layout.root, layout.sets
@@ -317,19 +321,24 @@ def _check_nodes(layout: Layout) -> None:
     n_leaves = np.where(
         is_forest, len(layout.leaf_start) - 1, len(layout.leaf_value) // layout.width
     )
+    require(max(len(nodes), n_leaves.max(initial=0)) < 2**31, "nodes")
     require((root >= -n_leaves).all(), "root")
     tested = np.flatnonzero(root >= 0)
     begin = np.append(root[tested], len(nodes))
     require(begin[0] == 0 and (np.diff(begin) > 0).all(), "root")
-    size, every = np.diff(begin), np.arange(len(nodes))
-    least, end = np.repeat(-n_leaves[tested], size), np.repeat(begin[1:], size)
-    for child in (nodes[:, 2], nodes[:, 3]):
-        require(((child > every) | (child < 0)).all(), "nodes")
-        require(((child >= least) & (child < end)).all(), "nodes")
-    slot = nodes[:, 1]
-    of_set = np.flatnonzero(slot < 0)
-    _check_indices(np.where(slot < 0, ~slot, slot), len(layout.slot_feature), "nodes")
-    require(not np.isnan(nodes[:, 0].copy().view(np.float32)[slot >= 0]).any(), "nodes")
+    size = np.diff(begin)
+    least = np.repeat(-n_leaves[tested].astype(np.int32), size)
+    end = np.repeat(begin[1:].astype(np.int32), size)
+    for first in range(0, len(nodes), _BLOCK):  # which stays in the cache
+        part = slice(first, first + _BLOCK)
+        threshold, slot, *children = np.ascontiguousarray(nodes[part].T)
+        own = np.arange(first, first + len(slot), dtype=np.int32)
+        for child in children:
+            require(((child > own) | (child < 0)).all(), "nodes")
+            require(((child >= least[part]) & (child < end[part])).all(), "nodes")
+        _check_indices(np.where(slot < 0, ~slot, slot), len(layout.slot_feature), "nodes")
+        require(not (np.isnan(threshold.view(np.float32)) & (slot >= 0)).any(), "nodes")
+    of_set = np.flatnonzero(nodes[:, 1] < 0)
     place = nodes[of_set, 0].astype(np.int64)
     _check_indices(place, len(sets), "sets")
     n_values = sets[place].astype(np.int64)
