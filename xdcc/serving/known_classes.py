@@ -128,7 +128,7 @@ _CONSTRUCTED = (
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
-_LATER = frozenset({"callbacks", "constraints"})
+_LATER = frozenset({"callbacks", "constraints", "refit"})
 """Parameters that files of 0.2 lack: they get their defaults."""
 
 _LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config"})
