@@ -79,11 +79,12 @@ METHODS = {
         },
     ),
     "auto": Method(
-        title="the best of several models and their mixture, with a tuned decision rule",
+        title="a mixture of boosters, extra trees and linear models, with a tuned decision rule",
         reference="this project: xdcc.MultiLabelClassifier",
         build=_auto,
         params={"measure": "example_f1"},
         scores={"log_loss": log_loss},
+        revision=2,
     ),
     "order_free": Method(
         title="one multi-label booster for chains of any order",

@@ -273,3 +273,17 @@ def test_an_estimator_is_fitted_or_not(rows):
     del attributes["classes_"]
     with pytest.raises(ValueError, match="lacks its classes_"):
         known.make(attributes)
+
+
+def test_files_of_earlier_versions_lack_parameters_that_came_later():
+    known = KNOWN_CLASSES["MultiLabelXGBClassifier"]
+    X = np.eye(6, 3)
+    model = MultiLabelXGBClassifier(n_estimators=2).fit(X, X)
+    stored = known.attributes_of(model)
+    del stored["callbacks"]
+    again = known.make(stored)
+    assert again.callbacks is None
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    del stored["n_labels_"]
+    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its n_labels_"):
+        known.make(stored)

@@ -168,8 +168,12 @@ class TimeBudget:
         return self._started + self.seconds - self._reserved - time.perf_counter()
 
     def estimate(self, candidate: Candidate) -> float:
-        """Return how many seconds a candidate needs, learned from others of its kind."""
+        """Return how many seconds a candidate needs at least, learned from others of its kind."""
         return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
+
+    def whole(self, candidate: Candidate) -> float:
+        """Return how many seconds it may need if it does not end early."""
+        return candidate.seconds * max(1.0, self._slowness.get(candidate.kind, 1.0))
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
@@ -329,7 +333,7 @@ class Search:
             self._members = {name: known[name] for name in self._mixture.names}
         self._budget.learn(candidate, time.perf_counter() - begun)
         self._list(candidate, n_seeds, found, margins, begun)
-        for_second_level = self._budget.estimate(self._second_level())
+        for_second_level = self._budget.whole(self._second_level())
         self._budget.reserve(self._for_rules + self._refit_seconds() + for_second_level)
         return enters
 
@@ -341,7 +345,7 @@ class Search:
         self._budget.reserve(self._for_rules + self._refit_seconds())
         candidate = self._second_level()
         if self._budget.is_limited:
-            affordable = self._budget.estimate(candidate) < self._budget.left()
+            affordable = self._budget.whole(candidate) < self._budget.left()
         else:
             usual = usual_candidates(self._shape)
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2

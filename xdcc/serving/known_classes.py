@@ -6,6 +6,7 @@ A file stores an object as the name of its class and its attributes. Each class 
 be declared in its class: otherwise `save_model` refuses it, and a test fails.
 """
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NotRequired, get_args, get_origin, get_type_hints
@@ -127,6 +128,9 @@ _CONSTRUCTED = (
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
+_LATER = frozenset({"callbacks", "constraints", "refit"})
+"""Parameters that files of 0.2 lack: they get their defaults."""
+
 _LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config"})
 """Requests about arguments of `fit`, which no longer matter, and what `set_output` has set."""
 
@@ -148,6 +152,8 @@ class KnownClass:
     constructed : bool
         Whether objects are made by calling the class with their attributes. Otherwise all
         attributes of an object are stored, and set as they were.
+    defaults : mapping of str to object
+        Of parameters that a file of an earlier version lacks.
     """
 
     cls: type
@@ -155,6 +161,7 @@ class KnownClass:
     fitted: Mapping[str, Any] = field(default_factory=dict)
     optional: Mapping[str, Any] = field(default_factory=dict)
     constructed: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def attributes_of(self, value: Any) -> dict[str, Any]:
         """Return the attributes of an object; raise a TypeError if one is unknown."""
@@ -176,6 +183,8 @@ class KnownClass:
         inconsistent with the others.
         """
         types = {**self.attributes, **self.fitted, **self.optional}
+        later = {name: self.defaults[name] for name in self.defaults if name not in attributes}
+        attributes = {**attributes, **later}
         for name, entry in attributes.items():
             if name not in types:
                 raise ValueError(f"a {self.cls.__name__} has no attribute {name!r}")
@@ -209,7 +218,10 @@ def _estimator(cls: type[BaseEstimator], stored: Mapping[str, Any]) -> KnownClas
         if get_origin(type_) is NotRequired
     }
     fitted = {name: type_ for name, type_ in stored.items() if name not in optional}
-    return KnownClass(cls, dict.fromkeys(cls._get_param_names(), Any), fitted, optional)
+    names = cls._get_param_names()
+    of_init = inspect.signature(cls).parameters
+    defaults = {name: of_init[name].default for name in _LATER.intersection(names)}
+    return KnownClass(cls, dict.fromkeys(names, Any), fitted, optional, defaults=defaults)
 
 
 def _part(cls: type) -> KnownClass:
