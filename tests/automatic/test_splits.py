@@ -168,6 +168,26 @@ def test_a_time_budget_leaves_time_to_refit(monkeypatch):
     assert [len(member.estimators) for member in model.members_] == n_seeds[names].tolist()
 
 
+def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
+    """As many models as there are folds, with other seeds, if there are enough rows."""
+    monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
+    is_of_all = {}
+    for least in (len(X) + 1, len(X)):
+        monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", least)
+        model = _classifier(time_budget=600).fit(X, Y)
+        of_all = []
+        for estimator in model.estimators_:
+            again = clone(estimator).fit(X, Y).predict_proba(X_NEW)
+            of_all.append(np.allclose(estimator.predict_proba(X_NEW), again, atol=1e-6))
+        is_of_all[least] = of_all
+    assert not any(is_of_all[len(X) + 1])
+    assert all(is_of_all[len(X)])
+    for member in model.members_:
+        is_linear = isinstance(member.estimators[0], LogisticLabels)
+        assert len(member.estimators) == (1 if is_linear else 3)
+        assert len({each.random_state for each in member.estimators}) == len(member.estimators)
+
+
 def test_a_linear_member_is_one_model():
     """A mean of log-odds that are linear is linear."""
     random = np.random.default_rng(0)

@@ -74,9 +74,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         No order-free chain is tried then.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
-        and more candidates are tried as long as it lasts, until twelve in turn have not helped.
-        None sets no limit; only then do the same data and seed give the same model on every
-        machine.
+        and more candidates are tried as long as it lasts, until twelve in turn have not helped;
+        then the members are trained on all rows. None sets no limit; only then do the same data and
+        seed give the same model on every machine.
     {cv}
     refit : bool, default=False
         Whether each member of the mixture is trained once more on all rows, with the settings that
@@ -113,7 +113,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, for each seed one for each fold, or a single one if it is linear or with
-        ``refit=True``.
+        ``refit=True``. With a `time_budget` that is long enough, they are trained on all rows, as
+        many as there are folds.
     stacked_ : list of Member
         The second level, one or none: a booster whose features are the members' log-odds. Its
         `share` is taken from theirs.

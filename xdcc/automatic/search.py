@@ -12,7 +12,9 @@ that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities ne
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
 begun that would last longer than that by its estimate. The estimates are corrected by what earlier
-candidates of the same kind took.
+candidates of the same kind took. In the end the members are trained on all rows, as many models as
+there are folds, if there is time: their mean is better than that of models on four fifths of the
+rows.
 """
 
 import time
@@ -24,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 
 from xdcc.automatic.candidates import (
     Candidate,
@@ -69,6 +72,9 @@ _RULES_PER_CALIBRATION = 6.0
 
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
+
+_LEAST_ROWS = 300
+"""With fewer rows models of all rows were no better than those of the folds."""
 
 _MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
@@ -163,6 +169,11 @@ class TimeBudget:
         """Keep time for what follows the training."""
         self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
 
+    def reserve_more(self, seconds: float) -> None:
+        """Keep more time for what follows, if that is possible."""
+        if self._reserved + seconds <= _MOST_RESERVED * self.seconds:
+            self._reserved += seconds
+
     def left(self) -> float:
         """Return the seconds that are left for training."""
         return self._started + self.seconds - self._reserved - time.perf_counter()
@@ -187,6 +198,7 @@ class _Trained:
     candidate: Candidate
     n_seeds: int
     margins: NDArray[np.float32]
+    unfitted: Any
     estimators: list[Any]
     calibration: LabelCalibration
 
@@ -258,6 +270,9 @@ class Search:
             if not had_time:
                 self._try(usual_candidates(self._shape)[0])
             stacked = self._stack()
+            if not self._refit:
+                self._budget.reserve(self._for_rules)
+            members = list(self._chosen())
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
@@ -268,7 +283,7 @@ class Search:
         if stacked:
             self._table[-1]["share"] = stacked[0].share
         return SearchResult(
-            list(self._chosen()),
+            members,
             stacked,
             LabelCalibration.without_scaling(self._data),
             self._tested._replace(X=self._mixture.margins),
@@ -304,10 +319,36 @@ class Search:
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
             found = self._members[name]
+            estimators = found.estimators
             if self._refit:
-                for estimator in found.estimators:
+                for estimator in estimators:
                     fit_on(estimator, self._data)
-            yield Member(name, float(share), found.estimators, found.calibration)
+            elif self._can_use_all_rows and self._budget.has(self._seconds_on_all_rows([name])):
+                estimators = self._on_all_rows(found.unfitted)
+            yield Member(name, float(share), estimators, found.calibration)
+
+    @property
+    def _can_use_all_rows(self) -> bool:
+        """Whether models of all rows replace those of the folds if there is time."""
+        enough = self._shape.n_rows >= _LEAST_ROWS and bool(self._folds.tested.all())
+        return self._budget.is_limited and enough
+
+    def _on_all_rows(self, unfitted: Any) -> list[Any]:
+        """Train as many models as there are folds; a single one if seeds make no difference."""
+        n_models = 1 if isinstance(unfitted, LogisticLabels) else self._shape.n_folds
+        seed = self._seed + len(self._table)
+        models = [
+            clone(unfitted).set_params(random_state=(seed + i) % 2**31) for i in range(n_models)
+        ]
+        for model in models:
+            fit_on(model, self._data)
+        return models
+
+    def _seconds_on_all_rows(self, names: list[str]) -> float:
+        """Estimate how long it takes to train members on all rows once for each fold."""
+        last = {row["candidate"]: row["seconds"] for row in self._table}
+        n_folds = self._shape.n_folds
+        return n_folds / (n_folds - 1) * sum(last[name] for name in names)
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
@@ -328,13 +369,15 @@ class Search:
         test = self._mixture.admit if earlier is None else self._mixture.improve
         enters = test(candidate.name, margins)
         if enters:
-            member = _Trained(candidate, n_seeds, raw, estimators, calibration)
+            member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
         self._budget.learn(candidate, time.perf_counter() - begun)
         self._list(candidate, n_seeds, found, margins, begun)
         for_second_level = self._budget.whole(self._second_level())
         self._budget.reserve(self._for_rules + self._refit_seconds() + for_second_level)
+        if self._can_use_all_rows and not self._refit:
+            self._budget.reserve_more(self._seconds_on_all_rows(self._mixture.names))
         return enters
 
     def _stack(self) -> list[Member]:
@@ -342,7 +385,10 @@ class Search:
         if self._only_boosters or not self._folds.tested.all():
             return []
         begun = time.perf_counter()
-        self._budget.reserve(self._for_rules + self._refit_seconds())
+        for_rows = self._refit_seconds()
+        self._budget.reserve(self._for_rules + for_rows)
+        if self._can_use_all_rows and not self._refit:
+            self._budget.reserve_more(self._seconds_on_all_rows(self._mixture.names))
         candidate = self._second_level()
         if self._budget.is_limited:
             affordable = self._budget.whole(candidate) < self._budget.left()
