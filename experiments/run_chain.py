@@ -58,7 +58,7 @@ from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
 matplotlib.use("Agg")  # only files are written: no display is needed
 
 MODELS = {
-    "auto": "the best of several models, chosen by --measure (MultiLabelClassifier)",
+    "auto": "boosters, extra trees and linear models, mixed for --measure (MultiLabelClassifier)",
     "dcc": "the dynamic chain (XDCC)",
     "dcc-oof": "the dynamic chain, trained on out-of-fold predictions",
     "sxgb": "a single multi-label booster (ML-XGB)",
