@@ -3,11 +3,11 @@
 Each candidate gives margins out of fold. They are calibrated, and the candidate enters the mixture
 if that lowers the log-loss by more than chance (:mod:`xdcc.automatic.mixture`). The log-loss
 decides, whatever the measure: it is less noisy. A second level learns from the members' margins.
-Then all decision rules are tried on the mixture's
-margins. For subset accuracy an order-free chain (:mod:`xdcc.automatic.joint_labelset`) learns from
-these margins how labels depend; it has a log-loss, too, that of whole labelsets. The score of the
-chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
-that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
+Then all decision rules are tried on the mixture's margins. For subset accuracy an order-free chain
+(:mod:`xdcc.automatic.joint_labelset`) learns from these margins how labels depend; it has a
+log-loss, too, that of whole labelsets. The score of the chosen rule is corrected for the choice: it
+is repeated on rows drawn again and evaluated on those that were not drawn
+(:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
@@ -331,7 +331,7 @@ class Search:
     def _can_use_all_rows(self) -> bool:
         """Whether models of all rows replace those of the folds if there is time."""
         enough = self._shape.n_rows >= _LEAST_ROWS and bool(self._folds.tested.all())
-        return self._budget.is_limited and enough
+        return self._budget.is_limited and enough and not self._refit
 
     def _on_all_rows(self, unfitted: Any) -> list[Any]:
         """Train as many models as there are folds; a single one if seeds make no difference."""
@@ -375,20 +375,21 @@ class Search:
         self._budget.learn(candidate, time.perf_counter() - begun)
         self._list(candidate, n_seeds, found, margins, begun)
         for_second_level = self._budget.whole(self._second_level())
-        self._budget.reserve(self._for_rules + self._refit_seconds() + for_second_level)
-        if self._can_use_all_rows and not self._refit:
-            self._budget.reserve_more(self._seconds_on_all_rows(self._mixture.names))
+        self._reserve(for_second_level)
         return enters
+
+    def _reserve(self, seconds: float) -> None:
+        """Keep time for rules, models of all rows, and so many seconds for something else."""
+        self._budget.reserve(self._for_rules + self._refit_seconds() + seconds)
+        if self._can_use_all_rows:
+            self._budget.reserve_more(self._seconds_on_all_rows(self._mixture.names))
 
     def _stack(self) -> list[Member]:
         """Train a second level on the members' margins; an empty list if it does not help."""
         if self._only_boosters or not self._folds.tested.all():
             return []
         begun = time.perf_counter()
-        for_rows = self._refit_seconds()
-        self._budget.reserve(self._for_rules + for_rows)
-        if self._can_use_all_rows and not self._refit:
-            self._budget.reserve_more(self._seconds_on_all_rows(self._mixture.names))
+        self._reserve(0)
         candidate = self._second_level()
         if self._budget.is_limited:
             affordable = self._budget.whole(candidate) < self._budget.left()
