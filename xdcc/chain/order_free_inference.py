@@ -443,9 +443,5 @@ def _likely_known(
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
     """Find the known labelsets of each row that are likeliest if labels are independent."""
     n_most = min(_N_KNOWN, len(known.labelsets))
-    rows, labels = [], []
-    for block in known.posterior_blocks(margins.astype(np.float64)):
-        likely, labelsets = block.likeliest(n_most, _PRIOR_OF_CANDIDATES)
-        rows.append(block.rows.start + likely)
-        labels.append(labelsets)
-    return np.concatenate(rows), np.concatenate(labels)
+    margins = margins.astype(np.float64)
+    return known.posterior_of(margins).likeliest(margins, n_most, _PRIOR_OF_CANDIDATES)
