@@ -63,7 +63,7 @@ def test_many_labels_are_searched_in_small_blocks():
 
 def test_the_likeliest_known_labelset_wins_against_the_chain():
     random = np.random.default_rng(1)
-    booster, compiled = order_free(3, 3, random)
+    _, compiled = order_free(3, 3, random)
     known = KnownLabelsets.of([[1, 0, 1], [1, 0, 1], [0, 1, 0]])
     margins = np.array([[0.1, 0.2, 0.1]], dtype=np.float32)
     found = compiled.search(8, LabelsetScore(0.5, 20.0, known)).decide(margins)
@@ -71,18 +71,18 @@ def test_the_likeliest_known_labelset_wins_against_the_chain():
 
 
 def test_bad_input():
-    booster, compiled = order_free(3, 2, np.random.default_rng(0))
+    _, compiled = order_free(3, 2, np.random.default_rng(0))
     search = compiled.search(8, None)
-    with pytest.raises(ValueError, match="^The model predicts margins that are not finite"):
+    with pytest.raises(ValueError, match=r"^The model predicts margins that are not finite"):
         search.decide([[np.inf, 0, 0]])
-    with pytest.raises(ValueError, match="^margins has 2 columns for 3 labels"):
+    with pytest.raises(ValueError, match=r"^margins has 2 columns for 3 labels"):
         search.decide([[0, 0]])
-    with pytest.raises(ValueError, match="^The known labelsets do not fit the booster"):
+    with pytest.raises(ValueError, match=r"^The known labelsets do not fit the booster"):
         compiled.search(8, LabelsetScore(0.5, 0.5, KnownLabelsets.of([[1, 0]])))
     builder = LayoutBuilder(4, 3, {})
     builder.add_boosters([xgb.train({"objective": "multilabel:logistic"}, data_of(4, 3), 1)])
     other = CompiledBooster([builder.build(None)])
-    with pytest.raises(ValueError, match="^The booster is not one of an order-free chain"):
+    with pytest.raises(ValueError, match=r"^The booster is not one of an order-free chain"):
         other.search(8, None)
     assert len(search.decide(np.empty((0, 3)))) == 0
     assert isinstance(search, LabelsetSearch)

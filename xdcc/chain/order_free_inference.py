@@ -443,5 +443,5 @@ def _likely_known(
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
     """Find the known labelsets of each row that are likeliest if labels are independent."""
     n_most = min(N_KNOWN, len(known.labelsets))
-    margins = margins.astype(np.float64)
-    return known.posterior_of(margins).likeliest(margins, n_most, PRIOR_OF_CANDIDATES)
+    wide = margins.astype(np.float64)
+    return known.posterior_of(wide).likeliest(wide, n_most, PRIOR_OF_CANDIDATES)

@@ -114,8 +114,9 @@ class SizedMarginals(NamedTuple):
         size = sets.sum(axis=1).astype(np.intp)
         sizes = np.unique(size[size > 0])
         joint = [weight[:, size == s] @ sets[size == s] for s in sizes]
-        shape = (len(weight), sets.shape[1], len(sizes))
-        return cls(np.stack(joint, axis=2) if joint else np.empty(shape), sizes, weight @ (size == 0))
+        nothing = np.empty((len(weight), sets.shape[1], 0))
+        empty = weight @ (size == 0)
+        return cls(np.stack(joint, axis=2) if joint else nothing, sizes, empty)
 
     @classmethod
     def of_samples(cls, samples: ArrayLike, weights: ArrayLike | None = None) -> Self:

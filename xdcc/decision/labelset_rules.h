@@ -135,11 +135,11 @@ class F1Search {
 /** @brief Known labelsets, in the order in which ties between them are decided. */
 struct LabelsetTable {
   std::int64_t n_sets{0}, n_labels{0};
-  std::int64_t const* start{nullptr};   // [n_sets + 1]: of the labels of a labelset
-  std::int32_t const* label{nullptr};   // ascending in a labelset
-  double const* log_count{nullptr};     // [n_sets]
-  std::vector<std::int64_t> sizes;      // that occur, without 0
-  std::vector<std::int64_t> of_set;     // [n_sets]: place of its size
+  std::int64_t const* start{nullptr};  // [n_sets + 1]: of the labels of a labelset
+  std::int32_t const* label{nullptr};  // ascending in a labelset
+  double const* log_count{nullptr};    // [n_sets]
+  std::vector<std::int64_t> sizes;     // that occur, without 0
+  std::vector<std::int64_t> of_set;    // [n_sets]: place of its size
 
   void Count() {
     std::vector<std::int64_t> place(n_labels + 1, 0);

@@ -193,9 +193,17 @@ class CompiledBooster(_WithKernels):
     def search(self, n_beams: int, score: LabelsetScore | None) -> LabelsetSearch:
         """Make the search for the labelset of the highest score; without one, the most probable."""
         if score is None:
-            none = np.empty((0, self.layouts[0].n_labels), np.int8), np.empty(0)
-            settings = {"slack": 0.0, "joint": 1.0, "prior": 0.0, "n_known": 0, "known_prior": 0.0}
-            return LabelsetSearch(self._kernels[0], *none, n_beams=n_beams, **settings)
+            return LabelsetSearch(
+                self._kernels[0],
+                np.empty((0, self.layouts[0].n_labels), np.int8),
+                np.empty(0),
+                n_beams=n_beams,
+                slack=0.0,
+                joint=1.0,
+                prior=0.0,
+                n_known=0,
+                known_prior=0.0,
+            )
         return LabelsetSearch(
             self._kernels[0],
             np.ascontiguousarray(score.known.labelsets),

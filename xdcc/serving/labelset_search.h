@@ -26,9 +26,9 @@ namespace xdcc {
 /** @brief How labelsets are searched and compared. */
 struct SearchRule {
   std::int64_t n_beams;
-  double slack;        // how far below the greedy labelset a beam may be
-  double joint;        // weight of the chain's log-probability; 1 - joint: of independent labels
-  double prior;        // weight of log(1 + count)
+  double slack;          // how far below the greedy labelset a beam may be
+  double joint;          // weight of the chain's log-probability; 1 - joint: of independent labels
+  double prior;          // weight of log(1 + count)
   std::int64_t n_known;  // known labelsets that are candidates for a row
   double known_prior;    // weight of log(count) in their choice
 };
