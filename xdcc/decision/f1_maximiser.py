@@ -79,9 +79,9 @@ class SizedMarginals(NamedTuple):
 
     Examples
     --------
-    >>> labelsets, probabilities = [[0, 0], [1, 0], [1, 1]], [[0.4, 0.3, 0.3]]
+    >>> labelsets, probabilities = [[0, 0], [1, 0], [1, 1]], [[0.2, 0.2, 0.6]]
     >>> SizedMarginals.of_labelsets(labelsets, probabilities).maximise()
-    F1Maximum(labels=array([[1, 1]]), expected_f1=array([0.5]))
+    F1Maximum(labels=array([[1, 1]]), expected_f1=array([0.73333333]))
     """
 
     joint: Floats
