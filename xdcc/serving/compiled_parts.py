@@ -34,6 +34,7 @@ from xdcc.decision.rules import (
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.serving._compiled_prediction import Kernel, logistic
+from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor
 from xdcc.serving.compiled_layout import Layout
 
 type Outputs = NDArray[np.floating]
@@ -45,6 +46,7 @@ CHECKERS: Mapping[str, type[MultiLabelEstimator]] = {
         SketchedExtraTreesClassifier,
         LogisticLabels,
         DynamicChainClassifier,
+        *SERVED,
     )
 }
 """Classes that check X, by name."""
@@ -383,4 +385,10 @@ class CompiledParts:
     """
 
     input: InputForm
-    predictor: BoosterPredictor | DecisionPredictor | ChainPredictor | OrderFreePredictor
+    predictor: (
+        BoosterPredictor
+        | DecisionPredictor
+        | ChainPredictor
+        | OrderFreePredictor
+        | EstimatorPredictor
+    )
