@@ -281,12 +281,12 @@ def _log_proba(z: Floats, value: NDArray[Any]) -> Floats:
 
 _JOINT = (1.0, 0.75, 0.5, 0.25, 0.0)
 _PRIOR = (0.0, 0.25, 0.5, 0.75, 1.0)
-_N_KNOWN = 10
+N_KNOWN = 10
 """Known labelsets that are candidates for a row."""
-_PRIOR_OF_CANDIDATES = 0.5
+PRIOR_OF_CANDIDATES = 0.5
 BLOCK_ENTRIES = 2**20
 """Rows times labels times beams of a row that are followed at a time."""
-_SLACK = np.log(100)
+SLACK = np.log(100)
 """Labelsets a hundred times less probable than the greedy one are no candidates."""
 
 
@@ -321,7 +321,7 @@ class Candidates(NamedTuple):
         first classifier, `(n_rows, n_labels)`.
         """
         every = np.arange(len(margins))
-        found = probable_labelsets(states(every), n_beams, _SLACK)
+        found = probable_labelsets(states(every), n_beams, SLACK)
         row, labels = _likely_known(known, margins)
         open_ = states(row)
         agrees = (np.isnan(open_.revealed) | (open_.revealed == labels)).all(axis=1)
@@ -442,10 +442,6 @@ def _likely_known(
     known: KnownLabelsets, margins: Margins
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
     """Find the known labelsets of each row that are likeliest if labels are independent."""
-    n_most = min(_N_KNOWN, len(known.labelsets))
-    rows, labels = [], []
-    for block in known.posterior_blocks(margins.astype(np.float64)):
-        likely, labelsets = block.likeliest(n_most, _PRIOR_OF_CANDIDATES)
-        rows.append(block.rows.start + likely)
-        labels.append(labelsets)
-    return np.concatenate(rows), np.concatenate(labels)
+    n_most = min(N_KNOWN, len(known.labelsets))
+    wide = margins.astype(np.float64)
+    return known.posterior_of(wide).likeliest(wide, n_most, PRIOR_OF_CANDIDATES)
