@@ -17,6 +17,14 @@ from xdcc.kernels.rows cimport run_rows
 from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch" (const void* address) nogil
+
+
+cdef enum:
+    LEAVES_AHEAD = 8               # whose counts are fetched meanwhile
+
+
 # --------------------------------------------------------------------------- pointers to a forest
 
 
@@ -76,9 +84,14 @@ cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighti
 
 cdef struct Visit:
     int32_t node                   # the node to visit
-    size_t path                    # number of label tests on the path to its parent
-    int32_t label                  # label that the parent tests, -1 if it cannot rule leaves out
-    int8_t value                   # value of this label that leads to the node
+    int32_t tree
+    int64_t test                   # last label test above it that can rule leaves out, or -1
+
+
+cdef struct LabelTest:
+    int32_t label
+    int8_t value                   # value of the label that leads on
+    int64_t above                  # label test above it, or -1
 
 
 cdef struct Contradiction:
@@ -89,9 +102,10 @@ cdef struct Contradiction:
 
 cdef cppclass Instance:
     """Working memory for one instance."""
-    vector[Visit] stack
-    vector[int32_t] path_label     # label tests on the path
-    vector[int8_t] path_value
+    vector[Visit] visits           # of nodes of the same depth
+    vector[Visit] below            # of their children
+    vector[Visit] ends             # at leaves
+    vector[LabelTest] tests
     vector[int32_t] leaf           # reached leaves that a label can rule out
     vector[int32_t] leaf_tree
     vector[uint8_t] is_alive       # whether a reached leaf is not ruled out
@@ -135,91 +149,116 @@ cdef inline int32_t next_node(
     return NO_BRANCH
 
 
-cdef inline void push_visit(
-    Instance* instance, int32_t node, int32_t label, int8_t value
+cdef inline void visit_child(
+    const ForestView* forest, Instance* instance, const Visit* visit, int32_t child, int64_t test
 ) noexcept nogil:
-    """Push a node on the stack, with the current path."""
-    cdef Visit visit
-    visit.node = node
-    visit.path = instance.path_label.size()
-    visit.label = label
-    visit.value = value
-    instance.stack.push_back(visit)
+    """Note a child of a visited node, and fetch what the next step reads."""
+    cdef Visit following
+    following.node = child
+    following.tree = visit.tree
+    following.test = test
+    prefetch(forest.kind + child)
+    prefetch(forest.index + child)
+    prefetch(forest.threshold + child)
+    prefetch(forest.child + child)
+    instance.below.push_back(following)
 
 
-cdef inline void restore_path(Instance* instance, const Visit* visit) noexcept nogil:
-    """Restore the path to a node from the stack."""
-    instance.path_label.resize(visit.path)
-    instance.path_value.resize(visit.path)
-    if visit.label >= 0:
-        instance.path_label.push_back(visit.label)
-        instance.path_value.push_back(visit.value)
+cdef inline void visit_node(
+    const ForestView* forest, Instance* instance, const Visit* visit, const float* x,
+    const int8_t* known,
+) noexcept nogil:
+    """Go on to the children of a node that a row reaches; `known` is as in ``find_leaves``."""
+    cdef int32_t node = visit.node, child = NO_BRANCH, branch, label = -1
+    cdef int64_t test = visit.test
+    cdef LabelTest passed
+    if forest.kind[node] != LABEL:
+        child = next_node(forest, node, x)
+    elif forest.threshold[node] < forest.sigma:
+        label = forest.index[node]
+        if known != NULL:
+            if known[label] >= 0:
+                child = forest.child[node] + known[label]
+            # No chain follows that could rule out a leaf.
+            label = -1
+    if child != NO_BRANCH:
+        visit_child(forest, instance, visit, child, test)
+        return
+    for branch in range(forest.branches[node]):
+        if label >= 0:
+            passed.label = label
+            passed.value = <int8_t>branch
+            passed.above = visit.test
+            test = <int64_t>instance.tests.size()
+            instance.tests.push_back(passed)
+        visit_child(forest, instance, visit, forest.child[node] + branch, test)
 
 
 cdef inline void reach_leaf(
-    const ForestView* forest, Instance* instance, int32_t leaf, int64_t tree
+    const ForestView* forest, Instance* instance, int32_t leaf, const Visit* visit
 ) noexcept nogil:
     """Add the counts of a leaf to those of its tree, and its contradictions to the lists."""
-    cdef size_t i
-    cdef int64_t k
-    cdef int32_t label
+    cdef int64_t k, test = visit.test
     cdef Contradiction pair
-    cdef double* positives = instance.positives.data() + tree * forest.n_targets
-    instance.size[tree] += forest.leaf_size[leaf]
+    cdef const LabelTest* passed
+    cdef double* positives = instance.positives.data() + visit.tree * forest.n_targets
+    instance.size[visit.tree] += forest.leaf_size[leaf]
     for k in range(forest.target_start[leaf], forest.target_start[leaf + 1]):
         positives[forest.target[k]] += forest.target_count[k]
-    if instance.path_label.empty():
+    if test < 0:
         return
     pair.reached = <int32_t>instance.leaf.size()
     instance.leaf.push_back(leaf)
-    instance.leaf_tree.push_back(<int32_t>tree)
+    instance.leaf_tree.push_back(visit.tree)
     instance.is_alive.push_back(1)
-    for i in range(instance.path_label.size()):
-        label = instance.path_label[i]
-        pair.value = 1 - instance.path_value[i]
-        pair.following = instance.first_contradiction[label]
-        instance.first_contradiction[label] = <int64_t>instance.contradiction.size()
+    while test >= 0:
+        passed = &instance.tests[test]
+        pair.value = 1 - passed.value
+        pair.following = instance.first_contradiction[passed.label]
+        instance.first_contradiction[passed.label] = <int64_t>instance.contradiction.size()
         instance.contradiction.push_back(pair)
+        test = passed.above
 
 
-cdef inline void traverse_tree(
-    const ForestView* forest, Instance* instance, int64_t tree, const float* x, const int8_t* known
+cdef inline void find_leaves(
+    const ForestView* forest, Instance* instance, const float* x, const int8_t* known
 ) noexcept nogil:
-    """Find the leaves of a tree that an instance reaches.
+    """Find the leaves that an instance reaches, in all trees side by side.
 
-    `known` is 0, 1 or -1 (unknown) for each label. With NULL, contradictions are recorded for a
-    chain, which decides the labels later.
+    Steps in different trees do not wait for each other's memory. `known` is 0, 1 or -1 (unknown)
+    for each label. With NULL, contradictions are recorded for a chain, which decides the labels
+    later.
     """
     cdef Visit visit
-    cdef int32_t node, child, branch, label
-    push_visit(instance, <int32_t>forest.start[tree], -1, 0)
-    while not instance.stack.empty():
-        visit = instance.stack.back()
-        instance.stack.pop_back()
-        restore_path(instance, &visit)
-        node = visit.node
-        while True:
-            if forest.kind[node] == LEAF:
-                reach_leaf(forest, instance, forest.index[node], tree)
-                break
-            child = NO_BRANCH
-            label = -1
-            if forest.kind[node] != LABEL:
-                child = next_node(forest, node, x)
-            elif forest.threshold[node] < forest.sigma:
-                label = forest.index[node]
-                if known != NULL:
-                    if known[label] >= 0:
-                        child = forest.child[node] + known[label]
-                    # No chain follows that could rule out a leaf.
-                    label = -1
-            if child == NO_BRANCH:
-                for branch in range(forest.branches[node]):
-                    push_visit(instance, forest.child[node] + branch, label, <int8_t>branch)
-                break
-            node = child
-    instance.path_label.clear()
-    instance.path_value.clear()
+    cdef int64_t tree
+    cdef size_t i, ahead
+    instance.below.clear()
+    instance.ends.clear()
+    instance.tests.clear()
+    visit.test = -1
+    for tree in range(forest.n_trees):
+        visit.tree = <int32_t>tree
+        visit.node = <int32_t>forest.start[tree]
+        instance.below.push_back(visit)
+    while not instance.below.empty():
+        instance.visits.swap(instance.below)
+        instance.below.clear()
+        for i in range(instance.visits.size()):
+            visit = instance.visits[i]
+            if forest.kind[visit.node] == LEAF:
+                visit.node = forest.index[visit.node]
+                prefetch(forest.leaf_size + visit.node)
+                prefetch(forest.target_start + visit.node)
+                instance.ends.push_back(visit)
+            else:
+                visit_node(forest, instance, &visit, x, known)
+    for i in range(instance.ends.size()):
+        ahead = i + LEAVES_AHEAD
+        if ahead < instance.ends.size():
+            prefetch(forest.target + forest.target_start[instance.ends[ahead].node])
+            prefetch(forest.target_count + forest.target_start[instance.ends[ahead].node])
+        visit = instance.ends[i]
+        reach_leaf(forest, instance, visit.node, &visit)
 
 
 cdef inline void reset(const ForestView* forest, Instance* instance) noexcept nogil:
@@ -324,11 +363,11 @@ cdef inline void average_trees(const ForestView* forest, Instance* instance) noe
 cdef inline void predict_instance(
     const ForestView* forest, Instance* instance, const float* x, const int8_t* known
 ) noexcept nogil:
-    """Traverse all trees and compute the posteriors; `known` is as in ``traverse_tree``."""
+    """Traverse all trees and compute the posteriors; `known` is as in ``find_leaves``."""
     cdef int64_t tree
     reset(forest, instance)
+    find_leaves(forest, instance, x, known)
     for tree in range(forest.n_trees):
-        traverse_tree(forest, instance, tree, x, known)
         evaluate_tree(forest, instance, tree)
     average_trees(forest, instance)
 
