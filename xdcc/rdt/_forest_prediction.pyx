@@ -28,18 +28,22 @@ cdef enum:
 # --------------------------------------------------------------------------- pointers to a forest
 
 
+cdef struct Node:
+    # What a step reads of a node: a row of `Forest._nodes`.
+    int32_t index
+    float threshold
+    int32_t child
+    int32_t kind_and_branches      # the kind in the last three bits
+
+
 cdef struct ForestView:
     # Pointers to the arrays of a `Forest`, which must stay alive, and the weighting of its trees.
     # The targets are the labels or, for label powerset, the labelsets.
     int64_t n_trees
     int64_t n_targets
     const int64_t* start           # [n_trees + 1] first node of each tree
-    const int8_t* kind             # of each node
-    const int32_t* index
-    const float* threshold
-    const float* value
-    const int32_t* child
-    const int32_t* branches
+    const Node* nodes
+    const float* value             # of each node
     const int32_t* disjunction
     const int32_t* leaf_size       # of each leaf
     const int64_t* target_start    # leaf k has target[target_start[k] : target_start[k + 1]]
@@ -50,17 +54,17 @@ cdef struct ForestView:
     double size_exponent
 
 
-cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighting):
-    """Point to the arrays of a `Forest`."""
+cdef inline int32_t kind_of(const Node* node) noexcept nogil:
+    return node.kind_and_branches & 7
+
+
+cdef inline ForestView view_forest(forest, nodes, bint labelsets, double sigma, weighting):
+    """Point to the arrays of a `Forest`, and to its `_nodes`, which must stay alive, too."""
     cdef ForestView view
     view.n_trees = len(forest.start) - 1
     view.start = elements[int64_t](forest.start)
-    view.kind = elements[int8_t](forest.kind)
-    view.index = elements[int32_t](forest.index)
-    view.threshold = elements[float](forest.threshold)
+    view.nodes = <const Node*>elements[int32_t](nodes.ravel())
     view.value = elements[float](forest.value)
-    view.child = elements[int32_t](forest.child)
-    view.branches = elements[int32_t](forest.branches)
     view.disjunction = elements[int32_t](forest.disjunction)
     view.leaf_size = elements[int32_t](forest.leaf_size)
     targets = "labelset" if labelsets else "label"
@@ -125,11 +129,12 @@ cdef inline int32_t next_node(
     const ForestView* forest, int32_t node, const float* x
 ) noexcept nogil:
     """Find the child that a feature test selects; NO_BRANCH if the value is missing or new."""
-    cdef int32_t child = forest.child[node], k
+    cdef const Node* tested = forest.nodes + node
+    cdef int32_t child = tested.child, k
     cdef bint is_missing = False
     cdef float value
-    if forest.kind[node] == DISJUNCTION:
-        k = forest.index[node]
+    if kind_of(tested) == DISJUNCTION:
+        k = tested.index
         while forest.disjunction[k] >= 0:
             value = x[forest.disjunction[k]]
             if isnan(value):
@@ -138,12 +143,12 @@ cdef inline int32_t next_node(
                 return child + 1
             k += 1
         return NO_BRANCH if is_missing else child
-    value = x[forest.index[node]]
+    value = x[tested.index]
     if isnan(value):
         return NO_BRANCH
-    if forest.kind[node] == NUMERIC:
-        return child + (value > forest.threshold[node])
-    for k in range(forest.branches[node]):
+    if kind_of(tested) == NUMERIC:
+        return child + (value > tested.threshold)
+    for k in range(tested.kind_and_branches >> 3):
         if forest.value[child + k] == value:
             return child + k
     return NO_BRANCH
@@ -157,10 +162,7 @@ cdef inline void visit_child(
     following.node = child
     following.tree = visit.tree
     following.test = test
-    prefetch(forest.kind + child)
-    prefetch(forest.index + child)
-    prefetch(forest.threshold + child)
-    prefetch(forest.child + child)
+    prefetch(forest.nodes + child)
     instance.below.push_back(following)
 
 
@@ -169,29 +171,30 @@ cdef inline void visit_node(
     const int8_t* known,
 ) noexcept nogil:
     """Go on to the children of a node that a row reaches; `known` is as in ``find_leaves``."""
-    cdef int32_t node = visit.node, child = NO_BRANCH, branch, label = -1
+    cdef const Node* node = forest.nodes + visit.node
+    cdef int32_t child = NO_BRANCH, branch, label = -1
     cdef int64_t test = visit.test
     cdef LabelTest passed
-    if forest.kind[node] != LABEL:
-        child = next_node(forest, node, x)
-    elif forest.threshold[node] < forest.sigma:
-        label = forest.index[node]
+    if kind_of(node) != LABEL:
+        child = next_node(forest, visit.node, x)
+    elif node.threshold < forest.sigma:
+        label = node.index
         if known != NULL:
             if known[label] >= 0:
-                child = forest.child[node] + known[label]
+                child = node.child + known[label]
             # No chain follows that could rule out a leaf.
             label = -1
     if child != NO_BRANCH:
         visit_child(forest, instance, visit, child, test)
         return
-    for branch in range(forest.branches[node]):
+    for branch in range(node.kind_and_branches >> 3):
         if label >= 0:
             passed.label = label
             passed.value = <int8_t>branch
             passed.above = visit.test
             test = <int64_t>instance.tests.size()
             instance.tests.push_back(passed)
-        visit_child(forest, instance, visit, forest.child[node] + branch, test)
+        visit_child(forest, instance, visit, node.child + branch, test)
 
 
 cdef inline void reach_leaf(
@@ -245,8 +248,8 @@ cdef inline void find_leaves(
         instance.below.clear()
         for i in range(instance.visits.size()):
             visit = instance.visits[i]
-            if forest.kind[visit.node] == LEAF:
-                visit.node = forest.index[visit.node]
+            if kind_of(forest.nodes + visit.node) == LEAF:
+                visit.node = forest.nodes[visit.node].index
                 prefetch(forest.leaf_size + visit.node)
                 prefetch(forest.target_start + visit.node)
                 instance.ends.push_back(visit)
@@ -499,7 +502,8 @@ cdef void write_posteriors(void* data, const float* x, int64_t row, int thread) 
 
 def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):
     """Return the weighted mean posteriors and R; see ``_forest_prediction.pyi``."""
-    cdef ForestView view = view_forest(forest, labelsets, sigma, weighting)
+    nodes = forest._nodes
+    cdef ForestView view = view_forest(forest, nodes, labelsets, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads
@@ -541,7 +545,8 @@ cdef void decide_row(void* data, const float* x, int64_t row, int thread) noexce
 
 def chain(forest, X, rule, sigma, weighting, n_threads):
     """Decide the labels of each instance one after another; see ``_forest_prediction.pyi``."""
-    cdef ForestView view = view_forest(forest, False, sigma, weighting)
+    nodes = forest._nodes
+    cdef ForestView view = view_forest(forest, nodes, False, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads
