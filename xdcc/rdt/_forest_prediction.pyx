@@ -23,6 +23,7 @@ cdef extern from *:
 
 cdef enum:
     LEAVES_AHEAD = 8               # whose counts are fetched meanwhile
+    TREES_AT_A_TIME = 8            # their nodes are in few pages of memory
 
 
 # --------------------------------------------------------------------------- pointers to a forest
@@ -224,9 +225,10 @@ cdef inline void reach_leaf(
 
 
 cdef inline void find_leaves(
-    const ForestView* forest, Instance* instance, const float* x, const int8_t* known
+    const ForestView* forest, Instance* instance, int64_t first, int64_t end, const float* x,
+    const int8_t* known,
 ) noexcept nogil:
-    """Find the leaves that an instance reaches, in all trees side by side.
+    """Find the leaves that an instance reaches in some trees, side by side.
 
     Steps in different trees do not wait for each other's memory. `known` is 0, 1 or -1 (unknown)
     for each label. With NULL, contradictions are recorded for a chain, which decides the labels
@@ -237,9 +239,8 @@ cdef inline void find_leaves(
     cdef size_t i, ahead
     instance.below.clear()
     instance.ends.clear()
-    instance.tests.clear()
     visit.test = -1
-    for tree in range(forest.n_trees):
+    for tree in range(first, end):
         visit.tree = <int32_t>tree
         visit.node = <int32_t>forest.start[tree]
         instance.below.push_back(visit)
@@ -367,9 +368,13 @@ cdef inline void predict_instance(
     const ForestView* forest, Instance* instance, const float* x, const int8_t* known
 ) noexcept nogil:
     """Traverse all trees and compute the posteriors; `known` is as in ``find_leaves``."""
-    cdef int64_t tree
+    cdef int64_t tree, group, first, end
     reset(forest, instance)
-    find_leaves(forest, instance, x, known)
+    instance.tests.clear()
+    for group in range((forest.n_trees + TREES_AT_A_TIME - 1) // TREES_AT_A_TIME):
+        first = group * TREES_AT_A_TIME
+        end = min(first + TREES_AT_A_TIME, forest.n_trees)
+        find_leaves(forest, instance, first, end, x, known)
     for tree in range(forest.n_trees):
         evaluate_tree(forest, instance, tree)
     average_trees(forest, instance)
