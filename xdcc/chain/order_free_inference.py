@@ -323,12 +323,11 @@ class Candidates(NamedTuple):
         every = np.arange(len(margins))
         found = probable_labelsets(states(every), n_beams, SLACK)
         row, labels = _likely_known(known, margins)
-        open_ = states(row)
-        agrees = (np.isnan(open_.revealed) | (open_.revealed == labels)).all(axis=1)
+        begin = states(every)
+        given = begin.revealed[row]
+        agrees = (np.isnan(given) | (given == labels)).all(axis=1)
         row, labels = row[agrees], labels[agrees]
-        log_prob = np.zeros(len(row))
-        for step in walk_to(states(row), labels.astype(np.float32)):
-            log_prob += step.log_prob
+        log_prob = _log_prob_of(begin, row, labels)
 
         row = np.concatenate((found.row, row))
         labels = np.concatenate((found.labels, labels))
@@ -436,6 +435,24 @@ def held_out_candidates(
             rows = places[block]
             states = LabelStates.begin(booster, data.X[rows])
             yield rows, booster, Candidates.find(states.take, states.margins, known, n_beams)
+
+
+def _log_prob_of(states: LabelStates, state: NDArray[np.intp], labels: NDArray[np.int8]) -> Floats:
+    """Compute the logarithms of the probabilities of labelsets, given the state of each.
+
+    Labelsets share states as long as the chain reveals the same labels.
+    """
+    every, log_prob = np.arange(len(state)), np.zeros(len(state))
+    while True:
+        label, z = states.most_certain(states.log_odds())
+        if (label == NO_LABEL).all():
+            return log_prob
+        value = labels[every, label[state]].astype(np.intp)
+        open_ = label[state] != NO_LABEL
+        log_prob += np.where(open_, _log_proba(z[state], value), 0)
+        reached, state = np.unique(2 * state + value, return_inverse=True)
+        states = states.take(reached // 2)
+        states.reveal(label[reached // 2], reached % 2)
 
 
 def _likely_known(

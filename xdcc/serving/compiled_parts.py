@@ -39,6 +39,7 @@ from xdcc.serving._compiled_prediction import (
     LabelsetSearch,
     logistic,
 )
+from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor
 from xdcc.serving.compiled_layout import Layout
 
 type Outputs = NDArray[np.floating]
@@ -50,6 +51,7 @@ CHECKERS: Mapping[str, type[MultiLabelEstimator]] = {
         SketchedExtraTreesClassifier,
         LogisticLabels,
         DynamicChainClassifier,
+        *SERVED,
     )
 }
 """Classes that check X, by name."""
@@ -432,4 +434,10 @@ class CompiledParts:
     """
 
     input: InputForm
-    predictor: BoosterPredictor | DecisionPredictor | ChainPredictor | OrderFreePredictor
+    predictor: (
+        BoosterPredictor
+        | DecisionPredictor
+        | ChainPredictor
+        | OrderFreePredictor
+        | EstimatorPredictor
+    )
