@@ -231,7 +231,7 @@ def test_memory_is_compared_with_what_is_available(monkeypatch, method, factor):
         return model._out_of_fold(data, Folds(folds))
 
     need = model._plan(X.astype(np.float32), Y.astype(np.float32), None).memory
-    total = factor * need.forest + need.growing + need.columns
+    total = factor * need.forest + need.growing + need.data
     monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: total)
     train()
     monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: total - 1)

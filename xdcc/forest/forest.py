@@ -34,6 +34,9 @@ _VALUE_BYTES = 13
 _ENTRY_BYTES = 24
 """Memory of an entry of a sparse X: with its position in three forms."""
 
+_LABEL_BYTES = 8
+"""Memory of a label of a row while positive and unknown ones are listed."""
+
 
 @dataclass(frozen=True)
 class LabelRows:
@@ -177,13 +180,13 @@ class MemoryNeed(NamedTuple):
         A grown forest; it is there twice while trees are joined.
     growing : float
         What threads need besides while they grow trees.
-    columns : float
-        The features as trees search them.
+    data : float
+        The features as trees search them, and the labels as leaves refer to them.
     """
 
     forest: float
     growing: float
-    columns: float
+    data: float
 
     @classmethod
     def of(
@@ -194,19 +197,19 @@ class MemoryNeed(NamedTuple):
         n_leaves = max(n_rows // shape.min_samples_leaf, 1)
         n_slots = n_rows.bit_length()  # the smaller child grows first
         of_thread = 16.0 * n_rows * n_values + 4.0 * n_sparse * (1 + n_values) * n_slots
-        of_columns = float(_VALUE_BYTES * X.shape[0] * X.shape[1])
+        of_data = float(_VALUE_BYTES * X.shape[0] * X.shape[1])
         if isinstance(X, sparse.csr_matrix):
             n_dense = X.shape[1] - n_sparse
-            of_columns = float(_VALUE_BYTES * X.shape[0] * n_dense + _ENTRY_BYTES * X.nnz)
+            of_data = float(_VALUE_BYTES * X.shape[0] * n_dense + _ENTRY_BYTES * X.nnz)
         return cls(
             grand_total(n_trees * (4.0 * n_rows + _LEAF_BYTES * n_leaves)),
             min(threads, n_trees) * of_thread,
-            of_columns,
+            of_data + float(_LABEL_BYTES * X.shape[0] * n_labels),
         )
 
     def total(self, n_forests: int = 1) -> float:
         """Add up what so many forests take that are grown one after the other."""
-        return (n_forests + 1) * self.forest + self.growing + self.columns
+        return (n_forests + 1) * self.forest + self.growing + self.data
 
     def require(self, what: str, n_forests: int = 1) -> None:
         """Raise a `MemoryError`, on all workers, if there is not so much memory."""
