@@ -38,7 +38,7 @@ PAGES = [
     *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
 ]
 GUIDE = [page for page in PAGES if page.parent.name in ("start", "guide")]
-OPTIONAL = ("onnxruntime", "treelite", "mlflow", "skops")
+OPTIONAL = ("onnxruntime", "treelite", "mlflow", "skops", "shap", "optuna", "sklearn.callback")
 """Modules that examples of pages import and that need not be installed."""
 FOLDERS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
 
@@ -87,7 +87,9 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
         for block in blocks(page, "python"):
             if "import polars" in block:  # later blocks need it
                 pytest.importorskip("polars")
-            imported = (name for name in OPTIONAL if f"import {name}" in block)
+            imported = (
+                name for name in OPTIONAL if re.search(rf"^(import|from) {name}\b", block, re.M)
+            )
             if not all(map(find_spec, imported)):
                 continue
             exec(compile(block, str(page), "exec"), namespace)

@@ -6,10 +6,10 @@
 
 `run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
 memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
-`report` makes `QUALITY.md`, its figure, `RESULTS.md` and `DROP_IN.md`.
+`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md` and `PREDICTION.md`, and their figures.
 
-LightGBM and CatBoost are in the extra `bench`; the data sets of `xdcc.data` are in XDCC_DATA. The
-roofline needs a C++ compiler; the benchmark needs Linux.
+LightGBM, CatBoost and Treelite are in the extra `bench`; the data sets of `xdcc.data` are in
+XDCC_DATA. The roofline needs a C++ compiler; the benchmark needs Linux.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
     report = commands.add_parser(
-        "report", help="write QUALITY.md, its figure, RESULTS.md and DROP_IN.md"
+        "report", help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md and figures"
     )
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")

@@ -521,14 +521,14 @@ def require_packages(candidates: Iterable[str]) -> None:
     Raises
     ------
     ModuleNotFoundError
-        If LightGBM or CatBoost is needed and missing.
+        If LightGBM, CatBoost or Treelite is needed and missing.
     PluginMissingError
         If ours is needed, and the installed XGBoost lacks the plugin.
     """
     needed = set(candidates)
     missing = [
         name
-        for name in GROUPS["peers"]
+        for name in (*GROUPS["peers"], "treelite")
         if name in needed and importlib.util.find_spec(name) is None
     ]
     if missing:

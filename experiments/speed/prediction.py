@@ -1,30 +1,35 @@
-"""How fast compiled models predict, in turns with XGBoost's `inplace_predict` and the estimators.
+"""How fast compiled models predict, beside XGBoost's `inplace_predict` and Treelite.
 
-``python -m experiments.speed.prediction [data set ...]`` trains a booster of 100 trees of depth 6
-on each data set, and prints the median CPU time in which one thread predicts the margins of 10,000
-rows (training rows, drawn with replacement) and of one row. ``--models`` prints the median time of
-one row of yeast for chains and mixtures. Single rows are predicted several times in a row, so the
-model is in the cache.
+The suite ``predict`` trains a booster of 100 trees of depth 6 in each process, and measures the CPU
+time in which one thread predicts margins of 1 to 10,000 rows (training rows, drawn with
+replacement). ``python -m experiments.speed.prediction`` prints the median time of one row of yeast
+for chains and mixtures, in turns with the estimators. The same rows are predicted several times in
+a row, so the model is in the cache.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy.sparse as sp
 
+from experiments.speed.data import Features, Labels
+from experiments.speed.stopwatch import measure_cost
+from experiments.speed.suites import Job
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.data import load_dataset
-from xdcc.serving import CompiledModel
+from xdcc.serving import CompiledModel, to_treelite
 
-type Predict = Callable[[Any], object]
+type Predict = Callable[[Any], Any]
 
-DATA = ("yeast", "tmc2007-500", "bibtex")
-N_ROWS = 10_000
+BATCHES = (1, 10, 100, 1000, 10_000)
+"""Numbers of rows."""
+SECONDS = 0.5
+"""Least time for calls with each batch, after the first one."""
+LEAST_CALLS = 5
 N_TURNS = 15
 MODELS = {
     "dynamic chain": DynamicChainClassifier(chain_length=None, propagate="in_sample", n_jobs=1),
@@ -32,6 +37,62 @@ MODELS = {
     "mixture, F1": MultiLabelClassifier("example_f1", n_jobs=1),
     "mixture, subset accuracy": MultiLabelClassifier("subset_accuracy", n_jobs=1),
 }
+
+
+def measure_prediction(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
+    """Train a booster and predict margins of batches of rows with the candidate.
+
+    Returns
+    -------
+    dict
+        `microseconds_1` to `microseconds_10000`: median CPU time of a call with so many rows; and
+        the fields of `Cost` of all calls.
+    """
+    model = MultiLabelXGBClassifier(n_estimators=job.rounds, n_jobs=1).fit(X, Y)
+    predictors = _predictors(model)
+    predict, stock = predictors[job.candidate](), predictors["inplace_predict"]()
+    rows: Any = X[np.random.default_rng(job.seed).integers(0, X.shape[0], max(BATCHES))]
+    np.testing.assert_allclose(predict(rows[:100]), stock(rows[:100]), atol=1e-5)
+
+    def measure() -> dict[str, float]:
+        return {f"microseconds_{n}": 1e6 * _median_seconds(predict, rows[:n]) for n in BATCHES}
+
+    found, cost = measure_cost(measure, time_limit)
+    return found | vars(cost)
+
+
+def _predictors(model: MultiLabelXGBClassifier) -> dict[str, Callable[[], Predict]]:
+    """Return how each candidate is made; each predicts margins with one thread."""
+
+    def stock() -> Predict:
+        booster = model.booster_
+        booster.set_param({"nthread": 1})
+        return lambda X: booster.inplace_predict(X, predict_type="margin", validate_features=False)
+
+    def treelite() -> Predict:
+        from treelite import gtil
+
+        trees = to_treelite(model)
+        return lambda X: gtil.predict(trees, X, nthread=1, pred_margin=True)[:, :, 0]
+
+    return {
+        "inplace_predict": stock,
+        "compiled": lambda: CompiledModel(model, n_jobs=1).decision_function,
+        "treelite": treelite,
+    }
+
+
+def _median_seconds(predict: Predict, X: Any) -> float:
+    """Return the median CPU time of a call."""
+    if sp.issparse(X):
+        X.sort_indices()
+    predict(X)
+    found: list[float] = []
+    end = time.process_time() + SECONDS
+    while (start := time.process_time()) < end or len(found) < LEAST_CALLS:
+        predict(X)
+        found.append(time.process_time() - start)
+    return float(np.median(found))
 
 
 def compare(what: str, before: Predict, after: Predict, X: Any, n_calls: int) -> None:
@@ -48,24 +109,6 @@ def compare(what: str, before: Predict, after: Predict, X: Any, n_calls: int) ->
     print(f"{what} {old:.4f} ms, compiled {new:.4f} ms, {old / new:.1f} times as fast", flush=True)
 
 
-def compare_boosters(name: str) -> None:
-    """Compare a booster with XGBoost."""
-    data = load_dataset(name, "train")
-    X: Any = data.X[np.random.default_rng(0).integers(0, data.X.shape[0], N_ROWS)]
-    X = sparse.csr_matrix(X, dtype=np.float32) if sparse.issparse(X) else np.float32(X)
-    model = MultiLabelXGBClassifier(n_estimators=100, n_jobs=1).fit(data.X, data.Y)
-    model.booster_.set_param({"nthread": 1})
-    compiled = CompiledModel(model, n_jobs=1)
-
-    def stock(X: Any) -> Any:
-        return model.booster_.inplace_predict(X, predict_type="margin", validate_features=False)
-
-    assert np.array_equal(stock(X), compiled.decision_function(X))
-    for rows, n_calls in (X, 1), (X[:1], 100):
-        what = f"{name}, {model.n_labels_} labels, {rows.shape[0]} rows: inplace_predict"
-        compare(what, stock, compiled.decision_function, rows, n_calls)
-
-
 def compare_models() -> None:
     """Compare chains and mixtures with their estimators, for one row."""
     train, test = load_dataset("yeast", "train"), load_dataset("yeast", "test")
@@ -78,8 +121,4 @@ def compare_models() -> None:
 
 
 if __name__ == "__main__":
-    if "--models" in sys.argv:
-        compare_models()
-    else:
-        for data_set in sys.argv[1:] or DATA:
-            compare_boosters(data_set)
+    compare_models()

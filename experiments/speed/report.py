@@ -1,8 +1,8 @@
-"""Writes the reports, `QUALITY.md` with its figure, `RESULTS.md` and `DROP_IN.md`.
+"""Writes the reports: `QUALITY.md`, `RESULTS.md`, `DROP_IN.md` and `PREDICTION.md`, and figures.
 
 Each is a template with the places `{requirements}`, `{machine}` and `{figure}`, and with calls of
-functions of `tables` with a suite and further arguments. The figure shows held-out log-loss against
-the seconds of training.
+functions of `tables` with a suite and further arguments. The figure of the first shows held-out
+log-loss against the seconds of training, that of the last the time of a row by the size of batches.
 """
 
 import re
@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.report.plots import plain_logarithmic, style
+from experiments.report.plots import common_legend, plain_logarithmic, style
 from experiments.report.tables import markdown_table
 from experiments.speed import tables
 from experiments.speed.quality import Curve, from_json
@@ -24,13 +24,14 @@ from experiments.speed.suites import SUITES
 
 _TEMPLATES = Path(__file__).parent
 _FIGURE = "quality.png"
+_LATENCY = "prediction.svg"
 
-REPORTS = ("quality", "results", "drop_in")
-"""Time to quality and scale; comparisons of equal rounds; plain XGBoost and busy machines."""
+REPORTS = ("quality", "results", "drop_in", "prediction")
+"""Time to quality and scale; equal rounds; plain XGBoost and busy machines; prediction."""
 
 
 def write_reports(results: Results, folder: Path) -> list[Path]:
-    """Write each report whose suites have measurements, and the figure of the first.
+    """Write each report whose suites have measurements, and its figure.
 
     Returns
     -------
@@ -49,6 +50,7 @@ def write_reports(results: Results, folder: Path) -> list[Path]:
     given = {"machine": _header(results)}
     if draw(summary, folder / _FIGURE):
         given["figure"] = _FIGURE
+    draw_latency(summary, folder / _LATENCY)
     files = []
     for name in REPORTS:
         verdicts = [judge(requirement, summary) for requirement in read_requirements(name)]
@@ -173,3 +175,25 @@ def _shown(result: dict[str, Any]) -> Curve:
     if "setting" not in result:
         return min(curves, key=lambda curve: curve.best().held_out)
     return next(curve for curve in curves if vars(curve.setting) == result["setting"])
+
+
+def draw_latency(summary: Summary, file: Path) -> None:
+    """Draw the time of a row against the rows of a call, with a panel per data set, if measured."""
+    cells = summary.cells("predict")
+    panels = list(dict.fromkeys(cell.data for cell in cells))
+    if not panels:
+        return
+    with style():
+        size = (3.1 * len(panels), 2.9)
+        figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True)
+        for ax, data in zip(axes.flat, panels, strict=True):
+            for cell in cells:
+                latency = tables.latency(summary, cell)
+                if cell.data == data and latency:
+                    per_row = [microseconds / n for n, microseconds in latency.items()]
+                    ax.plot(list(latency), per_row, marker="o", ms=3, label=cell.candidate)
+            ax.set(xscale="log", yscale="log", title=data, xlabel="rows of a call")
+        axes[0, 0].set_ylabel("CPU time of a row (µs)")
+        common_legend(figure, axes[0, 0])
+        figure.savefig(file, metadata={"Date": None})
+        plt.close(figure)

@@ -65,7 +65,7 @@ _REDUCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 def read_requirements(report: str) -> list[Requirement]:
-    """Return the requirements of a report: "quality", "results" or "drop_in"."""
+    """Return the requirements of a report, one of `REPORTS`."""
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     content = yaml.safe_load(text)
     return [

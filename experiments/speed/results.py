@@ -133,7 +133,16 @@ class Results:
             file.write(text.encode())
 
 
-_PACKAGES = ("xdcc", "xgboost", "lightgbm", "catboost", "scikit-learn", "numpy", "scipy")
+_PACKAGES = (
+    "xdcc",
+    "xgboost",
+    "lightgbm",
+    "catboost",
+    "treelite",
+    "scikit-learn",
+    "numpy",
+    "scipy",
+)
 
 
 def describe_machine() -> dict[str, Any]:

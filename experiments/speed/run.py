@@ -29,6 +29,7 @@ from experiments.speed.data import (
     write_parts,
 )
 from experiments.speed.limits import measure_passes, measure_roofline
+from experiments.speed.prediction import measure_prediction
 from experiments.speed.quality import Goal, find_goal, measure_end, measure_time_to_quality
 from experiments.speed.results import Results, library_digest
 from experiments.speed.stock import measure_stock
@@ -140,6 +141,7 @@ _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
     "chain": measure_chain,
     "memory": measure_memory,
     "pass": measure_passes,
+    "predict": measure_prediction,
     "roofline": measure_roofline,
     "stock": measure_stock,
     "workers": measure_workers,

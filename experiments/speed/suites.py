@@ -14,7 +14,7 @@ import yaml
 from experiments.speed.data import Storage, check_name, synthetic_shape
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
-type Phase = Literal["end to end", "rounds", "chain", "to quality", "to the end"]
+type Phase = Literal["end to end", "rounds", "chain", "to quality", "to the end", "predict"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Job:
 
     The phase is the measured part: from arrays to the trained model; the boosting rounds on binned
     data; the training of a whole chain; rounds until the held-out rows reach a target, or their
-    best log-loss.
+    best log-loss; prediction.
 
     The storage of the features is a C-contiguous float32 array; a float32 CSR matrix, whose absent
     entries are missing values; CSR if the data set's file is sparse, else dense; for

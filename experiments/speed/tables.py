@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.report.tables import markdown_table
 from experiments.speed.limits import CONVENTION
+from experiments.speed.prediction import BATCHES
 from experiments.speed.requirements import Verdict
 from experiments.speed.results import Best, Cell, Ratio, Summary
 from experiments.speed.suites import SUITES
@@ -215,6 +216,30 @@ def busy_table(summary: Summary, suite: str) -> str:
         entries = ["" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
         rows.append([cell.data, cell.candidate, *entries])
     return markdown_table(["data", "candidate", *situations], rows, 2)
+
+
+def latency(summary: Summary, cell: Cell) -> dict[int, float]:
+    """Return the microseconds of a call by its number of rows."""
+    found = {n: summary.best(cell, f"microseconds_{n}") for n in BATCHES}
+    return {n: best.value for n, best in found.items() if best is not None}
+
+
+def latency_table(summary: Summary, suite: str) -> str:
+    """Return the microseconds of calls, and how many times as long as ours they take."""
+    rows = []
+    for cell in summary.cells(suite):
+        ours = latency(summary, cell._replace(candidate="compiled"))
+        row = [cell.data, cell.candidate]
+        for n, microseconds in latency(summary, cell).items():
+            times = (
+                f", {number(microseconds / ours[n])}×"
+                if ours and cell.candidate != "compiled"
+                else ""
+            )
+            row.append(number(microseconds) + times)
+        rows.append(row)
+    heads = [f"{n:,} row{'s' * (n > 1)}" for n in BATCHES]
+    return markdown_table(["data", "candidate", *heads], rows, 2)
 
 
 def many_labels_table(summary: Summary, suite: str) -> str:

@@ -1,6 +1,7 @@
 """Importance and SHAP values of features and propagated labels equal XGBoost's."""
 
 import copy
+import sys
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,42 @@ def test_chain_without_any_split(data: Any) -> None:
 def test_unknown_type(fit: Any) -> None:
     with pytest.raises(ValueError, match="importance_type='shap': it must be one of 'gain', 'w"):
         feature_importance(fit(), "shap")  # type: ignore[arg-type]
+
+
+class _FakeShap:
+    """Stands for the package shap."""
+
+    class Explanation:
+        def __init__(self, **parts: Any) -> None:
+            vars(self).update(parts)
+
+
+@pytest.mark.parametrize("shap", ["fake", "installed"])
+def test_as_an_explanation_of_shap(
+    shap: str, data: Any, fit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shap == "fake":
+        monkeypatch.setitem(sys.modules, "shap", _FakeShap)  # type: ignore[arg-type]
+    else:
+        pytest.importorskip("shap")
+    X = data[0]
+    found = shap_values(fit(), X)
+    for given in X, sparse.csr_matrix(X), pd.DataFrame(X):
+        explanation = found.explanation(given)
+        assert explanation.values.shape == (100, 6 + 4, 4)
+        assert list(explanation.output_names) == found.label_names
+        assert list(explanation.feature_names) == found.feature_names + found.label_names
+        margins = explanation.values.sum(axis=1) + explanation.base_values
+        np.testing.assert_allclose(margins, found.values.sum(axis=2), atol=1e-5)
+        np.testing.assert_array_equal(explanation.values[:, :6, 2], found.of_features[:, 2])
+        np.testing.assert_array_equal(explanation.data[:, :6], X)
+        assert np.isnan(explanation.data[:, 6:]).all()
+    assert found.explanation().data is None
+    with pytest.raises(ValueError, match=r"X has the shape \(99, 6\), expected \(100, 6\)"):
+        found.explanation(X[:99])
+
+
+def test_an_explanation_needs_shap(data: Any, fit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shap", None)  # as if it were not installed
+    with pytest.raises(ImportError, match="pip install shap"):
+        shap_values(fit(), data[0]).explanation()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.base.threads import n_threads
@@ -75,6 +76,59 @@ class ShapValues:
         """The expected margin, (n_samples, n_labels)."""
         return self.values[:, :, -1]
 
+    def explanation(self, X: Any = None) -> Any:
+        """Convert to an `Explanation` of the package shap, for its plots.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), optional
+            The explained rows, whose values the plots show. Without it they show none.
+
+        Returns
+        -------
+        shap.Explanation
+            With `values` of shape (n_samples, n_features + n_propagated, n_labels), as shap orders
+            them, `base_values` (n_samples, n_labels), names of features and labels, and the `data`.
+            Values of propagated labels are NaN there, because they differ between chain steps. Its
+            item ``[:, :, j]`` explains label `j`.
+
+        Raises
+        ------
+        ImportError
+            If shap cannot be imported.
+        ValueError
+            If X has another number of rows or features.
+
+        Examples
+        --------
+        >>> values = ShapValues(np.array([[[0.5, -1.0]]]), ["x0"], ["y0"], 1)
+        >>> values.explanation([[3.0]]).values.shape  # doctest: +SKIP
+        (1, 1, 1)
+        """
+        try:
+            import shap
+        except ImportError as error:
+            raise ImportError(
+                "ShapValues.explanation needs the package shap, which cannot be imported "
+                f"({error}). Install it with: pip install shap"
+            ) from error
+        names = [*self.feature_names, *self.propagated_names]
+        data = None
+        if X is not None:
+            given = X.toarray() if sparse.issparse(X) else np.asarray(X)
+            expected = len(self.values), len(self.feature_names)
+            if given.shape != expected:
+                raise ValueError(f"X has the shape {given.shape}, expected {expected}.")
+            of_labels = np.full((len(given), len(self.propagated_names)), np.nan)
+            data = np.concatenate((given, of_labels), axis=1)
+        return shap.Explanation(
+            values=np.ascontiguousarray(self.values[:, :, :-1].transpose(0, 2, 1)),
+            base_values=self.bias,
+            data=data,
+            feature_names=names,
+            output_names=self.label_names,
+        )
+
 
 @documented_explanation
 def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
@@ -96,7 +150,7 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     -------
     ShapValues
         The sum over the last axis is the (mean) margin of the boosters of the round. An end label
-        is not explained.
+        is not explained. Its method `explanation` makes an `Explanation` of the package shap.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import ROOT
 from experiments.speed import __main__ as speed
-from experiments.speed import data, report, run, suites
+from experiments.speed import data, prediction, report, run, suites
 from experiments.speed.quality import Goal
 from experiments.speed.results import Results
 from tests.experiments.speed.cases import HEADER, JOB, TINY
@@ -48,6 +48,18 @@ def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
     text = (tmp_path / "here" / "RESULTS.md").read_text()
     assert f"| {TINY} |" in text
     assert not (tmp_path / "here" / "QUALITY.md").exists()
+
+
+@pytest.mark.parametrize("candidate", suites.GROUPS["predictors"])
+def test_prediction_is_measured(candidate, arrays, monkeypatch):
+    pytest.importorskip("treelite")
+    monkeypatch.setattr(prediction, "SECONDS", 0.01)
+    monkeypatch.setattr(prediction, "BATCHES", (1, 20))
+    job = replace(JOB, suite="predict", candidate=candidate, phase="predict", rounds=2)
+    result = run.measure(job, arrays(), Goal(60.0))
+    assert result["microseconds_1"] > 0
+    assert result["microseconds_20"] > 0
+    assert result["cpu_seconds"] >= 0.02
 
 
 def test_a_mistake_ends_with_one_message(run_script, tmp_path):

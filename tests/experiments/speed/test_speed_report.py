@@ -228,6 +228,41 @@ def test_the_kept_report_on_busy_machines_is_made_from_the_kept_measurements(tmp
     assert (tmp_path / "DROP_IN.md").read_text() == (SPEED / "DROP_IN.md").read_text()
 
 
+def test_the_kept_report_on_prediction_is_made_from_the_kept_measurements(tmp_path):
+    report.write_reports(Results.read(SPEED / "speed_results" / "prediction"), tmp_path)
+    assert (tmp_path / "PREDICTION.md").read_text() == (SPEED / "PREDICTION.md").read_text()
+
+
+def test_what_the_guide_says_of_compiled_models():
+    summary = Summary(Results.read(SPEED / "speed_results" / "prediction").records)
+    guide = (ROOT / "docs" / "guide" / "serving.md").read_text()
+    for cell in summary.cells("predict"):
+        if cell.candidate == "compiled":
+            ours = tables.latency(summary, cell)
+            theirs = tables.latency(summary, cell._replace(candidate="inplace_predict"))
+            for n in (1, 10_000):
+                values = [theirs[n], ours[n], theirs[n] / ours[n]]
+                row = "| {} µs | {} µs | {} |".format(*map(tables.number, values))
+                assert row in guide
+
+
+def test_what_the_report_says_of_prediction(tmp_path):
+    records = []
+    for name, factor in (("inplace_predict", 10), ("compiled", 1)):
+        cell = Cell("predict", "predict", "yeast", 1, name)
+        found = {f"microseconds_{n}": factor * 4.0 * n for n in tables.BATCHES}
+        records.append(record(cell, **found))
+    summary = Summary(records)
+    table = tables.latency_table(summary, "predict")
+    assert "| yeast | inplace_predict | 40.0, 10.0× | 400, 10.0× |" in table
+    assert "| yeast | compiled | 4.00 | 40.0 |" in table
+    assert verdict("One row: `inplace_predict` over", records).measured == 10
+    report.draw_latency(summary, tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").exists()
+    report.draw_latency(Summary([]), tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()
+
+
 def test_what_the_report_says_of_time_to_quality():
     cell = Cell("quality", "to quality", "yeast", 1, "one_output_per_tree")
     best = {
