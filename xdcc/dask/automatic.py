@@ -49,13 +49,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     * `oof_proba_` and `folds_` are those of the rows that the decision rule is chosen on: all rows
       if Y has at most two million entries, otherwise a sample of them.
 
-    Every worker needs this package and the XGBoost of this project.
-
-    Attributes
-    ----------
-    client : distributed.Client
-        Where to train; by default the current client. It is neither copied nor pickled with the
-        estimator.
+    {on_workers}
 
     Notes
     -----

@@ -51,13 +51,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
     the worker has for its tasks, limited by the CPUs that its process may use; `verbose` prints on
     one of the workers.
 
-    Every worker needs this package and the XGBoost of this project.
-
-    Attributes
-    ----------
-    client : distributed.Client
-        Where to train; by default the current client. It is neither copied nor pickled with the
-        estimator.
+    {on_workers}
 
     Notes
     -----

@@ -80,6 +80,15 @@ class DaskEstimator(MultiLabelEstimator):
 (n_samples, n_features)
                     Numbers, and categories in a DataFrame; NaN is a missing value.
                 """,
+            "on_workers": """
+                Every worker needs this package and the XGBoost of this project.
+
+                Attributes
+                ----------
+                client : distributed.Client
+                    Where to train; by default the current client. It is neither copied nor pickled
+                    with the estimator.
+                """,
             "collections": """
                 X : Dask array or DataFrame of shape (n_samples, n_features)
                     In chunks of rows: NumPy arrays, CSR matrices or DataFrames, which may have
