@@ -79,7 +79,7 @@ html_css_files = ["xdcc.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "xdcc"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],

@@ -5,6 +5,7 @@ turns into an error.
 """
 
 import re
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -26,7 +27,7 @@ def reset_style(gallery_conf, fname):
 
 
 def scraper(block, block_vars, gallery_conf):
-    """Save the open figures, with the text from `figure.set_label`."""
+    """Save the open figures, with the text from `figure.set_label`; a warning stops the build."""
     saved = ""
     for number in plt.get_fignums():
         figure = plt.figure(number)
@@ -34,7 +35,8 @@ def scraper(block, block_vars, gallery_conf):
         if not text:
             raise ValueError(f"{block_vars['src_file']}: call set_label(...) on every figure")
         file = next(block_vars["image_path_iterator"])
-        figure.savefig(file)
+        with warnings.catch_warnings(action="error"):
+            figure.savefig(file)
         saved += figure_rst([file], gallery_conf["src_dir"], text)
     plt.close("all")
     return saved

@@ -2,9 +2,9 @@
 
 The suite ``predict`` trains a booster of 100 trees of depth 6 in each process, and measures the CPU
 time in which one thread predicts margins of 1 to 10,000 rows (training rows, drawn with
-replacement). ``python -m experiments.speed.prediction`` prints the median time of one row of yeast
-for chains and mixtures, in turns with the estimators. The same rows are predicted several times in
-a row, so the model is in the cache.
+replacement). ``python -m experiments.speed.prediction`` prints the median time of one row, of a
+DataFrame and of yeast for chains and mixtures, in turns with the estimators. The same rows are
+predicted several times in a row, so the model is in the cache.
 """
 
 import time
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from experiments.speed.data import Features, Labels
@@ -120,5 +121,19 @@ def compare_models() -> None:
             compare(what, before, after, np.float32(test.X[:1]), 20)
 
 
+def compare_frame() -> None:
+    """Compare a booster with its estimator, for one row of a DataFrame with categories."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(500, 30))).add_prefix("number ")
+    for name in (f"category {i}" for i in range(8)):
+        X[name] = pd.Categorical(random.choice(["red", "green", "blue"], len(X)))
+    Y = random.integers(0, 2, (len(X), 6))
+    model = MultiLabelXGBClassifier(n_estimators=100, n_jobs=1).fit(X, Y)
+    compiled = CompiledModel(model, n_jobs=1)
+    what = "booster, predict_proba of a row with 8 categories: estimator"
+    compare(what, model.predict_proba, compiled.predict_proba, X[:1], 20)
+
+
 if __name__ == "__main__":
+    compare_frame()
     compare_models()

@@ -143,7 +143,8 @@ def test_graphviz_package_accepts_the_text(toy_tree):
 
 
 def test_plot(toy_tree):
-    ax = plot_tree(toy_tree)
+    with pyplot.rc_context({"figure.constrained_layout.use": True}):  # warns of axes without a grid
+        ax = plot_tree(toy_tree)
     texts = {text.get_text(): text for text in ax.texts}
     assert len(ax.texts) == 2 * toy_tree.tree_.n_nodes - 1
     assert {"VS", "HS: dark", "HS: love", "crime, horror", "drama", "<= 0.50", "> 0.50"} <= set(

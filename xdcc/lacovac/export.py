@@ -341,7 +341,8 @@ def plot_tree(
         width = fontsize * _LETTER * max(len(line) for text in lines for line in text) + _MARGIN
         # The text of a branch is between two levels.
         height = fontsize * _LINE * (max(map(len, lines)) + 2) + _MARGIN
-        ax = pyplot.figure(figsize=(width * n_leaves, height * n_levels)).add_axes((0, 0, 1, 1))
+        size = width * n_leaves, height * n_levels
+        ax = pyplot.figure(figsize=size, layout="none").add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     ax.set_xlim(-0.5, n_leaves - 0.5)
     ax.set_ylim(n_levels - 0.5, -0.5)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
@@ -21,6 +22,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.deciders import Decider
+from xdcc.serving.compiled_frame import FrameReader
 from xdcc.serving.compiled_layout import ChainPart, Layout, LayoutBuilder, affine
 from xdcc.serving.compiled_parts import (
     BoosterPredictor,
@@ -214,6 +216,7 @@ class CompiledModel:
         meaning, is_plain = self._checker._sparse_zeros(), not hasattr(self._checker, "categories_")
         fitted_on_sparse = meaning == "missing" and self._checker.sparse_X_
         self._takes_arrays = is_plain and not fitted_on_sparse
+        self._frames = None if fitted_on_sparse else FrameReader.of(self._checker)
         self._takes_csr = is_plain and (meaning is None or fitted_on_sparse)
         self.n_features_in_: int = self._checker.n_features_in_
         self.n_labels_: int = self._checker.n_labels_
@@ -289,6 +292,11 @@ class CompiledModel:
         return self._checker._labels_in_form_of_y(labels)
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
+        if self._frames is not None and type(X) is pd.DataFrame:
+            read = self._frames.read(X)
+            found = None if read is None else self._predictor.outputs(read, self._threads(read))
+            if found is not None:
+                return found
         is_array = type(X) is np.ndarray
         if self._takes_arrays if is_array else self._takes_csr and _is_single_csr(X):
             found = self._predictor.outputs(X, self._threads(X))

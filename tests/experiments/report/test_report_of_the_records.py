@@ -177,6 +177,21 @@ def test_the_page_of_decision_rules_shows_the_league(report):
     assert shown == made
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_screen_shows_the_league(report, page):
+    text = " ".join((REPOSITORY / page).read_text().split())
+    league, said = report["studies/league/REPORT.md"], []
+    for measure in ("example-based F1", "Hamming accuracy", "subset accuracy"):
+        title = measure[0].upper() + measure[1:]
+        table = table_after(league, f"## {title} on all data sets")
+        ranked = {line: float(cells["rank (13 data sets)"]) for line, cells in table.items()}
+        first = min(ranked, key=ranked.get)
+        assert first.startswith("MultiLabelClassifier")
+        said.append(f"{ranked[first]:.2f} in {measure}")
+        assert re.search(rf"\b(first|1st) of {len(ranked)}\b", text)
+    assert f"verage rank {', '.join(said)}" in text
+
+
 def test_the_page_of_decision_rules_says_what_the_rule_leaves_of_a_lead(report):
     study, leads = report["studies/fair-league/REPORT.md"], []
     for column in ("decision rule", "own reading at 0.5"):

@@ -213,6 +213,7 @@ def test_what_other_pages_say_of_the_time_to_quality():
     most = max(ratios["sketched"], key=float)
     assert f"[{mean['sketched']} times as long]" in readme
     assert f"({least['sketched']} to {most} times)" in readme
+    assert f"**{mean['sketched']} times as fast**" in (ROOT / "docs" / "index.md").read_text()
     results = " ".join((ROOT / "docs" / "results" / "index.md").read_text().split())
     assert f'are {mean["sketched"]} times as fast, `"auto"` {mean["auto"]} times' in results
     assert f"with {least['sketched']} and {least['auto']}" in results
@@ -244,6 +245,27 @@ def test_what_the_guide_says_of_compiled_models():
                 values = [theirs[n], ours[n], theirs[n] / ours[n]]
                 row = "| {} µs | {} µs | {} |".format(*map(tables.number, values))
                 assert row in guide
+
+
+def test_what_the_first_screens_say_of_compiled_models():
+    summary = Summary(Results.read(SPEED / "speed_results" / "prediction").records)
+    cells = [cell for cell in summary.cells("predict") if cell.candidate == "compiled"]
+    ours = [tables.latency(summary, cell) for cell in cells]
+    stock = [cell._replace(candidate="inplace_predict") for cell in cells]
+    theirs = [tables.latency(summary, cell) for cell in stock]
+
+    def factors(n):
+        found = [slow[n] / fast[n] for slow, fast in zip(theirs, ours, strict=True)]
+        return f"{min(found):.0f} to {max(found):.0f}"
+
+    times = [fast[1] for fast in ours]
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        text = " ".join(page.read_text().split())
+        assert f"{min(times):.1f} to {max(times):.1f} µs" in text
+        assert f"{factors(1)} times as fast as `inplace_predict`" in text
+    assert f"10,000 rows are predicted [{factors(10_000)} times]" in " ".join(
+        (ROOT / "README.md").read_text().split()
+    )
 
 
 def test_what_the_report_says_of_prediction(tmp_path):
