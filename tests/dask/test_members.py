@@ -25,6 +25,9 @@ from tests.dask.test_automatic import (
     rows,
     two,
 )
+from xdcc.automatic.candidates import Candidate, usual_candidates
+from xdcc.automatic.mixture import Mixture
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.serving import load_model, save_model
@@ -32,12 +35,24 @@ from xdcc.serving import load_model, save_model
 dask = pytest.importorskip("dask", reason="dask is not installed")
 
 import dask.dataframe as dd  # noqa: E402
+from xgboost import collective  # noqa: E402
 from xgboost.collective import Config  # noqa: E402
 
 __all__ = ["two"]  # a fixture
 
 RNG = np.random.default_rng(1)
 WORDS = sparse.csr_matrix(RNG.poisson(0.1, (N_SAMPLES, 60)).astype(np.float32))
+
+
+@pytest.fixture
+def no_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try a forest and linear models, which take less time."""
+
+    def others(*arguments: Any) -> list[Candidate]:
+        return [c for c in usual_candidates(*arguments) if c.kind is not MultiLabelXGBClassifier]
+
+    monkeypatch.setattr("xdcc.automatic.search.usual_candidates", others)
+    monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda search: [])
 
 
 def losses(model: Any) -> dict[str, float]:
@@ -68,6 +83,7 @@ def test_candidates_are_those_of_a_local_search(
         assert losses(found)[name] == pytest.approx(losses(expected)[name], rel=limit), name
 
 
+@pytest.mark.usefixtures("no_boosters")
 def test_linear_models_are_the_local_ones(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of numbers with missing values and of categories, one of which only one worker has."""
     monkeypatch.setattr("xdcc.automatic.search.Mixture.admit", admits("linear"))
@@ -88,12 +104,11 @@ def test_linear_models_are_the_local_ones(two: Any, monkeypatch: pytest.MonkeyPa
 
 def admits(name: str) -> Any:
     """Let a single candidate into the mixture."""
-    from xdcc.automatic.mixture import Mixture
-
     admit = Mixture.admit
     return lambda mixture, one, margins: one == name and admit(mixture, one, margins)
 
 
+@pytest.mark.usefixtures("no_boosters")
 def test_trees_are_shared_by_the_number_of_rows(
     two: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -126,6 +141,7 @@ def test_trees_are_shared_by_the_number_of_rows(
     np.testing.assert_array_equal(found.predict(rows(X)).compute(), found.predict(X))
 
 
+@pytest.mark.usefixtures("no_boosters")
 def test_rows_are_predicted_by_trees_that_have_not_seen_them(two: Any) -> None:
     """Labels that no feature tells: who has seen a row would know its labels."""
     features = RNG.normal(size=(N_SAMPLES, 4)).astype(np.float32)
@@ -134,6 +150,7 @@ def test_rows_are_predicted_by_trees_that_have_not_seen_them(two: Any) -> None:
     assert min(found["extra trees"], found["linear"]) > 0.68
 
 
+@pytest.mark.usefixtures("no_boosters")
 @pytest.mark.parametrize("of_rows", ["names", "workers"])
 def test_groups(two: Any, of_rows: str) -> None:
     """All rows of a group are in a fold; a worker may have no row that a fold trains on."""
@@ -176,6 +193,7 @@ def test_a_fold_without_known_labels_is_refused(two: Any) -> None:
         on(two).fit(rows(X), rows(labels), groups=rows(groups))
 
 
+@pytest.mark.usefixtures("no_boosters")
 def test_what_only_one_worker_knows(two: Any) -> None:
     """A label that one worker does not know, and rows without weight on all of its rows."""
     labels = np.column_stack((Y, np.ones(N_SAMPLES)))
@@ -190,11 +208,10 @@ def test_what_only_one_worker_knows(two: Any) -> None:
         assert found.calibration_.constant.value[3] == 1
 
 
+@pytest.mark.usefixtures("no_boosters")
 def test_a_forest_that_one_worker_has_no_memory_for_is_left_out(
     two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from xgboost import collective
-
     monkeypatch.setattr(
         "xdcc.base.memory.available_memory",
         lambda: 2.0**40 if collective.get_rank() == 0 else 2.0**16,
@@ -205,14 +222,18 @@ def test_a_forest_that_one_worker_has_no_memory_for_is_left_out(
     assert "linear" in losses(found)
 
 
-def test_refit_and_time_budget(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members of all families are trained on all rows, by all workers."""
-    monkeypatch.setattr("xdcc.automatic.search.is_gain", lambda *_: True)
-    found = on(two, refit=True).fit(rows(X), rows(Y))
-    assert len(found.estimators_) == len(found.members_)
-    for model in members(found, SketchedExtraTreesClassifier):
+@pytest.mark.usefixtures("no_boosters")
+@pytest.mark.parametrize(("params", "n_models"), [({"refit": True}, 1), ({"time_budget": 600}, 2)])
+def test_members_are_trained_on_all_rows(
+    two: Any, monkeypatch: pytest.MonkeyPatch, params: dict[str, Any], n_models: int
+) -> None:
+    """By all workers, each of which grows its share of the trees on its rows."""
+    monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
+    monkeypatch.setattr("xdcc.automatic.search.Mixture.improve", lambda *_: False)
+    monkeypatch.setattr("xdcc.automatic.search.Mixture.admit", admits("extra trees"))
+    found = on(two, **params).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
+    forests = members(found, SketchedExtraTreesClassifier)
+    assert len(forests) == n_models
+    for model in forests:
         assert len(model.forest_.labels.positive_start) - 1 == N_SAMPLES
         assert len(model.forest_.start) - 1 == 200
-    monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
-    found = on(two, time_budget=600).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
-    assert found.predict(X).shape == Y.shape
