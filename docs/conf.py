@@ -82,6 +82,11 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
+    "secondary_sidebar_items": {  # none where figures or tables need the width
+        "[!m]**": ["page-toc"],
+        "made/[!g]**": ["page-toc"],
+        "start/how_it_compares": [],
+    },
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
     "article_footer_items": [],

@@ -77,5 +77,5 @@ for name, Y, proba in [
 figure, ax = plt.subplots(figsize=(7.5, 4.8))
 figure.set_label("A map of the importances of 30 features for the first 20 labels")
 image = ax.imshow(model.label_importances_[:20], aspect="auto", cmap="Blues")
-ax.set(title="Importances", xlabel="feature", ylabel="label")
+ax.set(title="Importances", xlabel="feature", ylabel="label", yticks=range(0, 20, 5))
 figure.colorbar(image, label="fraction of the impurity decrease")

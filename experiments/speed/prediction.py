@@ -2,9 +2,9 @@
 
 The suite ``predict`` trains a booster of 100 trees of depth 6 in each process, and measures the CPU
 time in which one thread predicts margins of 1 to 10,000 rows (training rows, drawn with
-replacement). ``python -m experiments.speed.prediction`` prints the median time of one row, of a
-DataFrame and of yeast for chains and mixtures, in turns with the estimators. The same rows are
-predicted several times in a row, so the model is in the cache.
+replacement). ``python -m experiments.speed.prediction`` prints the median time of one row of a
+DataFrame, and of one row and 10,000 rows of yeast for chains and mixtures, in turns with the
+estimators. The same rows are predicted several times in a row, so the model is in the cache.
 """
 
 import time
@@ -37,6 +37,8 @@ MODELS = {
     "order-free chain": OrderFreeChainClassifier(n_jobs=1),
     "mixture, F1": MultiLabelClassifier("example_f1", n_jobs=1),
     "mixture, subset accuracy": MultiLabelClassifier("subset_accuracy", n_jobs=1),
+    "refit, F1": MultiLabelClassifier("example_f1", refit=True, n_jobs=1),
+    "refit, subset accuracy": MultiLabelClassifier("subset_accuracy", refit=True, n_jobs=1),
 }
 
 
@@ -96,10 +98,12 @@ def _median_seconds(predict: Predict, X: Any) -> float:
     return float(np.median(found))
 
 
-def compare(what: str, before: Predict, after: Predict, X: Any, n_calls: int) -> None:
+def compare(
+    what: str, before: Predict, after: Predict, X: Any, n_calls: int, n_turns: int = N_TURNS
+) -> None:
     """Print the median CPU times of two ways to predict, in turns of `n_calls` after one more."""
     seconds: dict[Predict, list[float]] = {before: [], after: []}
-    for _ in range(N_TURNS):
+    for _ in range(n_turns):
         for predict, found in seconds.items():
             predict(X)
             for _ in range(n_calls):
@@ -111,14 +115,18 @@ def compare(what: str, before: Predict, after: Predict, X: Any, n_calls: int) ->
 
 
 def compare_models() -> None:
-    """Compare chains and mixtures with their estimators, for one row."""
+    """Compare chains and mixtures with their estimators, for one row and for 10,000."""
     train, test = load_dataset("yeast", "train"), load_dataset("yeast", "test")
+    X = np.asarray(test.X, dtype=np.float32)
+    many = X[np.random.default_rng(0).integers(0, len(X), BATCHES[-1])]
     for name, model in MODELS.items():
         compiled = CompiledModel(model.fit(train.X, train.Y), n_jobs=1)
         for method in ("predict_proba", "predict"):
             what = f"{name}, {method}: estimator"
             before, after = getattr(model, method), getattr(compiled, method)
-            compare(what, before, after, np.float32(test.X[:1]), 20)
+            compare(what, before, after, X[:1], 20)
+        what = f"{name}, predict, {len(many)} rows: estimator"
+        compare(what, model.predict, compiled.predict, many, 1, n_turns=1)
 
 
 def compare_frame() -> None:

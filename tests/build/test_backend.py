@@ -6,6 +6,7 @@ CMake is not needed. Also tests the progress messages.
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 import zipfile
@@ -257,10 +258,55 @@ def test_real_compiler(backend, monkeypatch):
         backend.check_openmp(REAL, {})
 
 
-def test_windows(project, build, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(SystemExit, match=r"^xdcc: Windows is not supported: .*\(MSVC\)"):
-        build()
+@posix
+def test_the_compiler_is_checked_by_the_first_hook(project, backend):
+    project.set_pin(sha256="0" * 64)
+    with pytest.raises(
+        SystemExit, match=r"^xdcc: no C\+\+ compiler .*Without a compiler: pip inst"
+    ):
+        backend.get_requires_for_build_wheel({})
+    assert (
+        backend.get_requires_for_build_wheel({"cmake.define.XGBOOST_PREBUILT_LIB_DIR": "given"})
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("version_info", (3, 11, 7), r"XGBoost needs Python 3\.12 or newer, not "),
+        ("platform", "win32", r"Windows is not supported: .*\(MSVC\)"),
+        ("maxsize", 2**31 - 1, "this is a Python with 32 bits"),
+    ],
+)
+def test_python_or_platform_is_not_supported(project, monkeypatch, name, value, message):
+    project.load("supported")
+    monkeypatch.setattr(sys, name, value)
+    advice = r"Supported: Linux and macOS with 64 bits, .*GCC 10 .* Without a compiler: pip install"
+    with pytest.raises(SystemExit, match=rf"^xdcc: {message}[^\n]*\. {advice}"):
+        project.load("backend")  # before it imports what older versions of Python lack
+    assert not {"cache", "staging", "pin"} & {*sys.modules}
+
+
+@pytest.mark.parametrize(
+    ("origin", "address"),
+    [
+        ("https://github.com/some-body/xdcc.git", "https://some-body.github.io/xdcc/simple"),
+        ("git@github.com:some-body/x.y", "https://some-body.github.io/x.y/simple"),
+        ("https://example.org/some-body/xdcc", "<address>"),
+        (None, "<address>"),
+    ],
+)
+def test_address_of_the_wheels(project, monkeypatch, origin, address):
+    supported = project.load("supported")
+    monkeypatch.setenv("PATH", PATH)
+    subprocess.run(["git", "init", "-q", supported.CLONE], check=True)
+    if origin:
+        command = ["git", "-C", supported.CLONE, "remote", "add", "origin", origin]
+        subprocess.run(command, check=True)
+    assert f"pip install --extra-index-url {address} xdcc (" in supported.wheels()
+    monkeypatch.setenv("PATH", "")  # no git
+    assert "--extra-index-url <address> xdcc" in supported.wheels()
 
 
 @posix
@@ -272,7 +318,8 @@ def test_no_compiler_is_needed_for_metadata(project, backend, tmp_path):
     assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
 
 
-def test_requirements_are_those_of_pyproject(backend):
+@posix
+def test_requirements_are_those_of_pyproject(cxx, backend):
     assert backend.get_requires_for_build_wheel({}) == []
 
 
@@ -285,12 +332,6 @@ def test_failure_is_one_line(project, backend, tmp_path):
     project.set_pin(sha256="0" * 64)
     with pytest.raises(SystemExit, match=r"^xdcc: wrong SHA-256 of [^\n]+$"):
         backend.prepare_metadata_for_build_wheel(str(tmp_path))
-
-
-def test_python_is_too_old(project, monkeypatch):
-    monkeypatch.setattr(sys, "version_info", (3, 11, 7))
-    with pytest.raises(SystemExit, match=r"^xdcc: this version of XGBoost needs Python 3\.12"):
-        project.load("backend")
 
 
 @posix

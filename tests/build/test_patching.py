@@ -6,6 +6,7 @@ Also tests the check of the patch series: budget, reasons, and the real series i
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -260,3 +261,13 @@ def test_only_the_patch_that_compiles_the_plugin_includes_it():
         if re.search(r"^\+.*(plugin/multilabel|multilabel::)", patch.read_text(), re.MULTILINE)
     }
     assert names == {"compile-plugin.patch"}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_the_plugin_can_be_patched_for_the_next_release():
+    root = Path(__file__).resolve().parents[2]
+    patch = root / "third_party" / "xgboost" / "next" / "plugin.patch"
+    command = ["git", "apply", "--check", "--verbose", patch]  # lines may have other numbers
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"see docs/internals/upstream.md: {done.stderr}"
+    assert "Skipped" not in done.stderr

@@ -120,14 +120,18 @@ def test_the_plain_loop(seed, temperature, prior, weighted):
     by_count = np.lexsort((np.arange(len(known.counts)), -known.counts))
     labelsets = known.labelsets[by_count]
     plain = plain_posterior(labelsets, known.counts[by_count], proba, temperature, prior)
-    (block,) = known.posterior_blocks(margins_of(proba))
-    assert_allclose(block.probabilities(temperature, prior).T, plain, rtol=1e-9)
-    of_whole = SizedMarginals.of_labelsets(labelsets, plain).maximise(2.0)
-    of_block = SizedMarginals.of_labelsets(
-        labelsets, block.probabilities(temperature, prior).T
-    ).maximise(2.0)
-    assert_allclose(of_block.expected_f1, of_whole.expected_f1, rtol=1e-9)
-    assert_array_equal(block.best_for_f1(temperature, prior, 2.0), of_block.labels)
+    margins = margins_of(proba)
+    best, likeliest = known.posterior_of(margins).decide(
+        margins, [(True, temperature, prior, 2.0), (False, 1.0, prior, 1.0)]
+    )
+    expected = SizedMarginals.of_labelsets(labelsets, plain).maximise(2.0).expected_f1
+    both, size = best @ labelsets.T.astype(float), labelsets.sum(axis=1)
+    total = best.sum(axis=1)[:, None] + 4 * size
+    f2 = np.where(total == 0, 1.0, 5 * both / np.where(total > 0, total, 1))
+    assert_allclose((f2 * plain).sum(axis=1), expected, rtol=1e-9)
+    untempered = plain_posterior(labelsets, known.counts[by_count], proba, 1.0, prior)
+    number = [(labelsets == labels).all(axis=1).argmax() for labels in likeliest]
+    assert_allclose(untempered[np.arange(len(proba)), number], untempered.max(axis=1), rtol=1e-9)
 
 
 def test_weights_count_rows():
@@ -136,29 +140,28 @@ def test_weights_count_rows():
     assert_array_equal(known.counts, [2, 3.5])
 
 
-def test_rows_are_walked_over_in_blocks():
+def test_the_likeliest_labelsets_of_many_rows():
     random = np.random.default_rng(0)
     labelsets = np.unique(random.integers(0, 2, size=(3000, 14)), axis=0).astype(np.int8)
     counts = random.integers(1, 9, size=len(labelsets))
-    proba = random.random((1000, 14))
+    margins = margins_of(random.random((1000, 14)))  # several blocks
     known = LabelsetPosterior(labelsets, counts)
-    blocks = list(known.blocks(margins_of(proba)))
-    assert len(blocks) > 2
-    assert [block.rows.start for block in blocks[1:]] == [block.rows.stop for block in blocks[:-1]]
-    together = np.vstack([block.most_probable(0.5) for block in blocks])
-    for row in (0, 500, 999):
-        (alone,) = known.blocks(margins_of(proba[row : row + 1]))
-        assert_array_equal(alone.most_probable(0.5)[0], together[row])
+    row, found = known.likeliest(margins, 3, 0.5)
+    assert_array_equal(row, np.repeat(np.arange(1000), 3))
+    score = margins @ labelsets.T + 0.5 * np.log(counts)
+    of_found = (margins[row] * found).sum(axis=1)
+    of_found += 0.5 * np.log([counts[(labelsets == each).all(axis=1)][0] for each in found])
+    assert_allclose(np.sort(of_found.reshape(-1, 3)), np.sort(score)[:, -3:])
 
 
 def test_probabilities_of_zero_and_one_stay_finite():
-    known = KnownLabelsets.of([[1, 0], [0, 1]])
-    (block,) = known.posterior_blocks(margins_of(np.array([[1.0, 1.0], [0.0, 1.0]])))
-    found = block.probabilities(1.0, 1.0)
-    assert_allclose(found.sum(axis=0), 1)
-    assert_allclose(found[:, 0], 0.5)
+    known = KnownLabelsets.of([[1, 0], [0, 1], [0, 1]])
+    margins = margins_of(np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
+    rules = [(maximises, 1.0, 1.0, 1.0) for maximises in (False, True)]
+    for labels in known.posterior_of(margins).decide(margins, rules):
+        assert_array_equal(labels[1:], [[0, 1], [1, 0]])
 
 
 def test_another_number_of_labels():
     with pytest.raises(ValueError, match="Y_proba has 3 labels, the known labelsets have 2"):
-        list(KnownLabelsets.of([[1, 0]]).posterior_blocks(np.full((1, 3), 0.5)))
+        KnownLabelsets.of([[1, 0]]).posterior_of(np.full((1, 3), 0.5))

@@ -30,10 +30,10 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-if sys.version_info < (3, 12):  # noqa: UP036 (frontends load this file before they check it)
-    raise SystemExit(
-        f"xdcc: this version of XGBoost needs Python 3.12 or newer, not {sys.version.split()[0]}"
-    )
+import supported
+
+if problem := supported.find_problem():  # before the imports, which need Python 3.12
+    raise SystemExit(f"xdcc: {problem}")
 
 import cache
 import staging
@@ -50,11 +50,6 @@ NO_OPENMP = (
     "the C++ compiler has no OpenMP; install it (gcc includes it; for clang on Debian, Ubuntu: apt "
     "install libomp-dev; on Fedora: dnf install libomp-devel; macOS: brew install libomp), or "
     "build for a single thread with -Ccmake.define.USE_OPENMP=OFF"
-)
-
-NO_WINDOWS = (
-    "Windows is not supported: the plugin needs GCC or clang, not Visual Studio's compiler (MSVC). "
-    "Build in WSL, the Windows Subsystem for Linux (wsl --install; there, apt install g++)"
 )
 OLDEST = {"GCC": 10, "clang": 14}  # clang and Apple clang are numbered differently; 14 suits both
 OPENMP_PROGRAM = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
@@ -79,8 +74,15 @@ def _one_message() -> Iterator[None]:
         raise SystemExit(f"xdcc: {error}") from None
 
 
+@_one_message()
 def get_requires_for_build_wheel(config_settings: Settings | None = None) -> list[str]:
-    """Return no requirements: pyproject.toml lists all of them."""
+    """Check the compiler, and return no requirements: pyproject.toml lists all of them.
+
+    This is the first hook that a frontend calls, before it prepares or builds any other project.
+    """
+    settings = dict(config_settings or {})
+    if not _mentioned((PREBUILT, SYSTEM), settings):
+        _fix_toolchain(settings)
     return []
 
 
@@ -150,7 +152,7 @@ def _why_it_failed(source: Path) -> str:
         # On macOS, upstream searches twice, so NOTFOUND alone is not an error. If CMake wrote the
         # build file, the second search succeeded.
         if missing and not configured.with_name("build.ninja").exists():
-            return NO_OPENMP
+            return f"{NO_OPENMP}. {supported.wheels()}"
     return "the build failed; see the first error in the output above"
 
 
@@ -175,8 +177,6 @@ def _fix_toolchain(settings: Settings) -> list[str]:
     If the user selects the compiler by CMake variables, which only CMake can interpret, the list is
     empty and the cache is not used.
     """
-    if sys.platform == "win32":
-        raise BuildError(NO_WINDOWS)
     os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     if _mentioned(("CMAKE_CXX_COMPILER", "CMAKE_TOOLCHAIN_FILE"), settings):
         return []
@@ -229,11 +229,11 @@ def find_compiler(environ: Mapping[str, str]) -> str:
     """
     if given := environ.get("CXX"):
         if shutil.which(shlex.split(given)[0], path=environ.get("PATH")) is None:
-            raise BuildError(f"no C++ compiler: CXX={given} is not an executable on the PATH")
+            raise _unsuitable(f"no C++ compiler: CXX={given} is not an executable on the PATH")
         return given
     if found := first_on_path("CXX", environ):
         return found
-    raise BuildError(f"no C++ compiler ({', '.join(CANDIDATES['CXX'])}) on the PATH: {ADVICE}")
+    raise _unsuitable(f"no C++ compiler ({', '.join(CANDIDATES['CXX'])}) on the PATH")
 
 
 def first_on_path(variable: str, environ: Mapping[str, str]) -> str | None:
@@ -267,10 +267,10 @@ def check_version(command: str) -> None:
     name = "clang" if "__clang_major__" in macros else "GCC"  # clang defines __GNUC__ too
     version = macros.get("__clang_major__" if name == "clang" else "__GNUC__")
     if version is None:
-        raise BuildError(f"the C++ compiler {command} is neither GCC nor clang: {ADVICE}")
+        raise _unsuitable(f"the C++ compiler {command} is neither GCC nor clang")
     if int(version) < OLDEST[name]:
         found = f"{name} {version}"
-        raise BuildError(f"the C++ compiler {command} is {found}, which is too old: {ADVICE}")
+        raise _unsuitable(f"the C++ compiler {command} is {found}, which is too old")
 
 
 def check_openmp(command: str, environ: Mapping[str, str]) -> None:
@@ -294,7 +294,11 @@ def check_openmp(command: str, environ: Mapping[str, str]) -> None:
         )
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
-        raise BuildError(f"{NO_OPENMP} ({first.strip()})")
+        raise BuildError(f"{NO_OPENMP} ({first.strip()}). {supported.wheels()}")
+
+
+def _unsuitable(problem: str) -> BuildError:
+    return BuildError(f"{problem}: {ADVICE}. {supported.wheels()}")
 
 
 def _answer(command: str, *arguments: str) -> str:
@@ -308,7 +312,7 @@ def _answer(command: str, *arguments: str) -> str:
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         reason = str(getattr(error, "stderr", None) or error).strip().replace("\n", " ")
-        raise BuildError(f"the compiler {command} does not run ({reason}): {ADVICE}") from error
+        raise _unsuitable(f"the compiler {command} does not run ({reason})") from error
 
 
 @contextlib.contextmanager

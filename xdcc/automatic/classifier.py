@@ -290,7 +290,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         ax.set_yticks(rows, table["candidate"])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
-        ax.legend()
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1))  # above the bars
         return ax
 
     def _label_gains(self) -> NDArray[np.float64]:

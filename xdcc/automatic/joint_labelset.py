@@ -37,9 +37,9 @@ from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.rule_choice import RuleTrial, trial_of
 from xdcc.decision.rules import MeasureLike, Rule
 
-_JOINT = 0.5
+JOINT = 0.5
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_N_BEAMS = 8
+N_BEAMS = 8
 _LEARNING_RATE = 0.1
 """Twice that of a chain by itself: half as many boosting rounds."""
 _MOST_ROUNDS = 500
@@ -82,11 +82,11 @@ class JointLabelset(Rule):
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         varied = self.constant.varied
         own = margins[:, varied].astype(np.float32)
-        score = LabelsetScore(_JOINT, self.prior, self.known)
+        score = LabelsetScore(JOINT, self.prior, self.known)
         labels = np.zeros(margins.shape, dtype=np.int8)
-        for rows in row_blocks((len(own), own.shape[1] * _N_BEAMS), BLOCK_ENTRIES):
+        for rows in row_blocks((len(own), own.shape[1] * N_BEAMS), BLOCK_ENTRIES):
             states = LabelStates.begin(self.booster, own[rows])
-            labels[rows, varied] = score.best(states, _N_BEAMS)
+            labels[rows, varied] = score.best(states, N_BEAMS)
         return self.constant.in_labels(labels)
 
 
@@ -182,10 +182,10 @@ def try_joint(
     predicted = [np.zeros(Y.shape, dtype=np.int64) for _ in _PRIORS]
     every, total = np.ones(len(Y), dtype=bool), np.zeros(len(Y))
     for rows, booster, found in held_out_candidates(
-        trained.of_folds, own, folds, n_beams=_N_BEAMS, wanted=every
+        trained.of_folds, own, folds, n_beams=N_BEAMS, wanted=every
     ):
         for labels, prior in zip(predicted, _PRIORS, strict=True):
-            labels[np.ix_(rows, varied)] = found.best(_JOINT, prior)
+            labels[np.ix_(rows, varied)] = found.best(JOINT, prior)
         states = LabelStates.begin(booster, own.X[rows])
         for step in walk_to(states, own.Y[rows]):
             total[rows] -= step.log_prob

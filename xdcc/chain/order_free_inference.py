@@ -281,12 +281,12 @@ def _log_proba(z: Floats, value: NDArray[Any]) -> Floats:
 
 _JOINT = (1.0, 0.75, 0.5, 0.25, 0.0)
 _PRIOR = (0.0, 0.25, 0.5, 0.75, 1.0)
-_N_KNOWN = 10
+N_KNOWN = 10
 """Known labelsets that are candidates for a row."""
-_PRIOR_OF_CANDIDATES = 0.5
+PRIOR_OF_CANDIDATES = 0.5
 BLOCK_ENTRIES = 2**20
 """Rows times labels times beams of a row that are followed at a time."""
-_SLACK = np.log(100)
+SLACK = np.log(100)
 """Labelsets a hundred times less probable than the greedy one are no candidates."""
 
 
@@ -321,14 +321,13 @@ class Candidates(NamedTuple):
         first classifier, `(n_rows, n_labels)`.
         """
         every = np.arange(len(margins))
-        found = probable_labelsets(states(every), n_beams, _SLACK)
+        found = probable_labelsets(states(every), n_beams, SLACK)
         row, labels = _likely_known(known, margins)
-        open_ = states(row)
-        agrees = (np.isnan(open_.revealed) | (open_.revealed == labels)).all(axis=1)
+        begin = states(every)
+        given = begin.revealed[row]
+        agrees = (np.isnan(given) | (given == labels)).all(axis=1)
         row, labels = row[agrees], labels[agrees]
-        log_prob = np.zeros(len(row))
-        for step in walk_to(states(row), labels.astype(np.float32)):
-            log_prob += step.log_prob
+        log_prob = _log_prob_of(begin, row, labels)
 
         row = np.concatenate((found.row, row))
         labels = np.concatenate((found.labels, labels))
@@ -438,14 +437,28 @@ def held_out_candidates(
             yield rows, booster, Candidates.find(states.take, states.margins, known, n_beams)
 
 
+def _log_prob_of(states: LabelStates, state: NDArray[np.intp], labels: NDArray[np.int8]) -> Floats:
+    """Compute the logarithms of the probabilities of labelsets, given the state of each.
+
+    Labelsets share states as long as the chain reveals the same labels.
+    """
+    every, log_prob = np.arange(len(state)), np.zeros(len(state))
+    while True:
+        label, z = states.most_certain(states.log_odds())
+        if (label == NO_LABEL).all():
+            return log_prob
+        value = labels[every, label[state]].astype(np.intp)
+        open_ = label[state] != NO_LABEL
+        log_prob += np.where(open_, _log_proba(z[state], value), 0)
+        reached, state = np.unique(2 * state + value, return_inverse=True)
+        states = states.take(reached // 2)
+        states.reveal(label[reached // 2], reached % 2)
+
+
 def _likely_known(
     known: KnownLabelsets, margins: Margins
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
     """Find the known labelsets of each row that are likeliest if labels are independent."""
-    n_most = min(_N_KNOWN, len(known.labelsets))
-    rows, labels = [], []
-    for block in known.posterior_blocks(margins.astype(np.float64)):
-        likely, labelsets = block.likeliest(n_most, _PRIOR_OF_CANDIDATES)
-        rows.append(block.rows.start + likely)
-        labels.append(labelsets)
-    return np.concatenate(rows), np.concatenate(labels)
+    n_most = min(N_KNOWN, len(known.labelsets))
+    wide = margins.astype(np.float64)
+    return known.posterior_of(wide).likeliest(wide, n_most, PRIOR_OF_CANDIDATES)

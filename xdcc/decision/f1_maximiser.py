@@ -12,7 +12,16 @@ For a predicted labelset h of size k > 0 the expected F1 is the sum over its lab
 so the best h of size k holds the k labels with the largest delta_jk, and the best of all is found
 by comparing the sizes. For F-beta, (1 + b) |y and h| / (b |y| + |h|) with b the square of beta, the
 fraction is (1 + b) / (b s + k). The empty labelset scores P(|y| = 0), because 0/0 is 1 as in
-`xdcc.metrics.example_f1`. Source: Dembczyński, Waegeman, Cheng, Hüllermeier: "An Exact Algorithm
+`xdcc.metrics.example_f1`.
+
+The best labelset h* scores at least F, what the best single label or no label scores, which limits
+the labels and sizes to look at. Let h* be of size k + 1, j in h*, h the others. Without j, h scores
+no more than h*, while j brings at most p_j (1 + b) / (b + k + 1) and what it takes from the others
+is at least what h scores / (b s + k + 1), s being the largest size. So
+p_j >= F (b + k + 1) / ((1 + b) (b s + k + 2)), which is least at k = 1 (for k = 0, p_j >= F). And
+with k labels, h* scores at most (1 + b) E|y| / (b + k), which limits k.
+
+Source: Dembczyński, Waegeman, Cheng, Hüllermeier: "An Exact Algorithm
 for F-Measure Maximization" (NeurIPS 2011), Algorithm 1.
 
 The distribution comes as weighted labelsets (`SizedMarginals.of_labelsets`) or as labelsets drawn
@@ -23,22 +32,15 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
-from xdcc.base.label_rows import row_blocks
+from xdcc.decision._labelset_rules import maximise_f1
 
 type Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-6
 """How far probabilities may lie below 0 and their sum above 1, as sums of float32 do."""
-
-_ROWS_AT_ONCE = 64
-"""Rows of which as many labels are looked at as the one with most possible labels has."""
-
-_MARGIN = 1e-9
-"""Limits of what is looked at are wider by this share, for rounding."""
 
 
 class F1Maximum(NamedTuple):
@@ -77,9 +79,9 @@ class SizedMarginals(NamedTuple):
 
     Examples
     --------
-    >>> labelsets, probabilities = [[0, 0], [1, 0], [1, 1]], [[0.4, 0.3, 0.3]]
+    >>> labelsets, probabilities = [[0, 0], [1, 0], [1, 1]], [[0.2, 0.2, 0.6]]
     >>> SizedMarginals.of_labelsets(labelsets, probabilities).maximise()
-    F1Maximum(labels=array([[1, 1]]), expected_f1=array([0.5]))
+    F1Maximum(labels=array([[1, 1]]), expected_f1=array([0.73333333]))
     """
 
     joint: Floats
@@ -109,7 +111,12 @@ class SizedMarginals(NamedTuple):
             raise ValueError(
                 f"probabilities has {weight.shape[1]} columns for {len(sets)} labelsets."
             )
-        return cls(*LabelsetSizes(sparse.csr_array(sets)).sum_up(weight.T))
+        size = sets.sum(axis=1).astype(np.intp)
+        sizes = np.unique(size[size > 0])
+        joint = [weight[:, size == s] @ sets[size == s] for s in sizes]
+        nothing = np.empty((len(weight), sets.shape[1], 0))
+        empty = weight @ (size == 0)
+        return cls(np.stack(joint, axis=2) if joint else nothing, sizes, empty)
 
     @classmethod
     def of_samples(cls, samples: ArrayLike, weights: ArrayLike | None = None) -> Self:
@@ -167,47 +174,10 @@ class SizedMarginals(NamedTuple):
         """
         self._check()
         check_domain("beta", beta, Number(low=0))
-        n_samples, n_labels, _ = self.joint.shape
-        labels = np.zeros((n_samples, n_labels), dtype=np.int64)
-        expected = np.empty(n_samples)
-        possible, largest = self._limits(beta**2)
-        n_possible = possible.sum(axis=1)
-        # Rows with about as many possible labels stand together, each with its own labels.
-        by_number = np.argsort(n_possible, kind="stable")
-        for begin in range(0, n_samples, _ROWS_AT_ONCE):
-            rows = by_number[begin : begin + _ROWS_AT_ONCE]
-            n_most = max(1, int(n_possible[rows[-1]]))
-            # The possible labels first, in their order.
-            kept = np.argsort(~possible[rows], axis=1, kind="stable")[:, :n_most]
-            kept.sort(axis=1)
-            joint = np.take_along_axis(self.joint[rows], kept[:, :, None], axis=1)
-            n_sizes = min(n_most, int(largest[rows].max()))
-            chosen, expected[rows] = _best_of(joint, self.sizes, self.empty[rows], beta**2, n_sizes)
-            found = np.zeros((len(rows), n_labels), dtype=np.int64)
-            np.put_along_axis(found, kept, chosen, axis=1)
-            labels[rows] = found
-        return F1Maximum(labels, expected)
-
-    def _limits(self, b: float) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-        """Tell which labels can be in a best labelset, (n_samples, n_labels), and how many.
-
-        A best labelset h* scores at least F, what the best single label or no label scores.
-
-        Let it be of size k + 1, j in h*, h the others. Without j, h scores no more than h*, while
-        j brings at most p_j (1 + b) / (b + k + 1) and what it takes from the others is at least
-        what h scores / (b s + k + 1), s being the largest size. So
-        p_j >= F (b + k + 1) / ((1 + b) (b s + k + 2)), which is least at k = 1 (for k = 0,
-        p_j >= F). And with k labels, h* scores at most (1 + b) E|y| / (b + k), which limits k.
-        """
-        proba = self.joint.sum(axis=2)
-        if not len(self.sizes):
-            return proba > 0, np.ones(len(proba), dtype=np.intp)
-        single = (self.joint @ ((1 + b) / (b * self.sizes + 1))).max(axis=1)
-        least = (1 - _MARGIN) * np.maximum(single, self.empty)
-        share = (b + 2) / ((1 + b) * (b * self.sizes.max() + 3))
-        most = (1 + b) * proba.sum(axis=1) / np.maximum(least, np.finfo(np.float64).tiny) - b
-        largest = np.clip(most, 1, proba.shape[1]).astype(np.intp)
-        return proba >= share * least[:, None], largest
+        joint, empty = (
+            np.ascontiguousarray(part, dtype=np.float64) for part in (self.joint, self.empty)
+        )
+        return F1Maximum(*maximise_f1(joint, self.sizes.astype(np.int64), empty, beta))
 
     def _check(self) -> None:
         if self.joint.ndim != 3 or self.joint.shape[2] != len(self.sizes):
@@ -226,61 +196,6 @@ class SizedMarginals(NamedTuple):
         for name, values in (("joint", self.joint), ("empty", self.empty)):
             if not (values >= -_ROUNDING).all() or not np.isfinite(values).all():
                 raise ValueError(f"{name} has a probability that is negative or not finite.")
-
-
-class LabelsetSizes:
-    """The sums over labelsets behind `SizedMarginals.of_labelsets`, as one sparse product.
-
-    Parameters
-    ----------
-    labelsets : sparse CSR array of shape (n_sets, n_labels)
-        Zeros and ones.
-    """
-
-    def __init__(self, labelsets: sparse.csr_array) -> None:
-        n_sets, self._n_labels = labelsets.shape
-        size = np.asarray(labelsets.sum(axis=1)).astype(np.intp)
-        self._sizes, position = np.unique(size[size > 0], return_inverse=True)
-        self._is_empty = size == 0
-        of_set = np.zeros(n_sets, dtype=np.intp)
-        of_set[~self._is_empty] = position
-        entries = labelsets.tocoo()
-        # A row for each pair of a label and a size; labelset u has the ones of its labels there.
-        pair = entries.col * np.intp(len(self._sizes)) + of_set[entries.row]
-        self._sum = sparse.csr_array(
-            (np.ones(len(pair)), (pair, entries.row)),
-            shape=(self._n_labels * len(self._sizes), n_sets),
-        )
-
-    def sum_up(self, probabilities: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Compute joint, sizes and empty of `SizedMarginals` for `(n_sets, n_samples)`."""
-        shape = (self._n_labels, len(self._sizes), probabilities.shape[1])
-        joint = (self._sum @ probabilities).reshape(shape).transpose(2, 0, 1)
-        empty = probabilities[self._is_empty].sum(axis=0)
-        return np.ascontiguousarray(joint), self._sizes, empty
-
-
-def _best_of(
-    joint: Floats, sizes: NDArray[np.intp], empty: Floats, b: float, n_sizes: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """Find the best labelset of up to `n_sizes` labels for some rows, and what it is to score."""
-    n_rows, n_labels, _ = joint.shape
-    k = np.arange(1, n_sizes + 1)
-    labels = np.zeros((n_rows, n_labels), dtype=np.int64)
-    expected = np.empty(n_rows)
-    gain = (1 + b) / (b * sizes + k[:, None])
-    is_taken = np.arange(n_labels) < k[:, None]
-    for rows in row_blocks((n_rows, n_sizes * n_labels)):
-        delta = gain @ joint[rows].transpose(0, 2, 1)  # (n_rows, n_sizes, n_labels)
-        best_first = -np.sort(-delta, axis=2)
-        of_size = (best_first * is_taken).sum(axis=2)
-        scores = np.column_stack((empty[rows], of_size))
-        size = scores.argmax(axis=1)
-        expected[rows] = scores.max(axis=1)
-        of_chosen = delta[np.arange(len(size)), np.maximum(size, 1) - 1]
-        chosen = np.argsort(-of_chosen, axis=1, kind="stable")
-        np.put_along_axis(labels[rows], chosen, np.arange(n_labels) < size[:, None], axis=1)
-    return labels, expected
 
 
 def _check_binary(values: ArrayLike, name: str, n_dimensions: int) -> Floats:

@@ -6,19 +6,18 @@ labelset can be predicted instead. BOOMER predicts so with its
 example-wise loss (equation 19 of the BOOMER paper: the known label vector with the smallest loss);
 here it serves every estimator that gives probabilities.
 
-`PosteriorBlock` is the posterior over them, for a block of rows. With independent labels given x,
-the known labelsets U and their counts n_U,
+With independent labels given x, the posterior over the known labelsets U with their counts n_U is
 
     P(U | x)  is proportional to  exp(t * sum over j of log P(y_j = U_j | x)) * n_U ** a,
 
 where the temperature t tells how much the probabilities are trusted (dependent labels repeat each
 other: t < 1), and a how much the frequency in training. The sum over labels is, up to a term that
-all labelsets of a row share, the sum of log P(y_j = 1) / P(y_j = 0) over the labels *in* U: one
-sparse matrix product for a block of rows. So neither the matrix of rows and labelsets nor one of
-rows, labels and labelsets is ever there as a whole.
+all labelsets of a row share, the sum of log P(y_j = 1) / P(y_j = 0) over the labels *in* U. So
+neither the matrix of rows and labelsets nor one of rows, labels and labelsets is ever there as a
+whole: decisions are made row by row in a kernel (``labelset_rules.h``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -32,15 +31,15 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight, row_blocks
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
+from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
-from xdcc.decision.f1_maximiser import LabelsetSizes, SizedMarginals
 
 _BLOCK_ENTRIES = 2**20
 """Rows times labelsets of a block: 8 MiB for each of the few matrices that are there at once."""
 
 
 class LabelsetPosterior:
-    """Labelsets in the order in which ties between them are decided, ready for products.
+    """Labelsets in the order in which ties between them are decided, ready for decisions.
 
     Parameters
     ----------
@@ -54,62 +53,38 @@ class LabelsetPosterior:
         by_count = np.lexsort((np.arange(len(counts)), -counts))
         self.labelsets = labelsets[by_count]
         self.log_counts = np.log(counts[by_count])
-        self.indicators = sparse.csr_array(self.labelsets.astype(np.float64))
-        self.sizes = LabelsetSizes(self.indicators)
+        self._indicators = sparse.csr_array(self.labelsets.astype(np.float64))
+        self._rules = LabelsetRules(
+            self._indicators.indptr.astype(np.int64),
+            self._indicators.indices.astype(np.int32),
+            self.log_counts,
+            labelsets.shape[1],
+        )
 
-    def blocks(self, margins: Floats) -> "Iterator[PosteriorBlock]":
-        """Walk over rows, given their log-odds `(n_samples, n_labels)`."""
-        for rows in row_blocks((len(margins), len(self.labelsets)), _BLOCK_ENTRIES):
-            yield PosteriorBlock(self, rows, self.indicators @ margins[rows].T)
+    def decide(
+        self, margins: Floats, rules: Sequence[tuple[bool, float, float, float]]
+    ) -> NDArray[np.int8]:
+        """Predict labels, `(n_rules, n_samples, n_labels)`, from log-odds, by several rules.
 
-
-class PosteriorBlock:
-    """The posterior for some rows, for any temperature and prior.
-
-    Attributes
-    ----------
-    rows : slice
-        Which rows.
-    """
-
-    def __init__(self, known: LabelsetPosterior, rows: slice, log_odds: Floats) -> None:
-        self.rows = rows
-        self._known = known
-        self._log_odds = log_odds  # (n_sets, n_rows)
-        self._tempered: dict[float, Floats] = {}
-
-    def most_probable(self, prior: float) -> NDArray[np.int8]:
-        """Predict the labelset of the highest posterior with t = 1 and a = `prior`.
-
-        Ties go to the more frequent labelset, then the first.
+        A rule is whether the expected F-beta is maximised, or the posterior; t, a, and beta. Ties
+        of the posterior go to the more frequent labelset, then the first.
         """
-        score = self._log_odds + prior * self._known.log_counts[:, np.newaxis]
-        return self._known.labelsets[score.argmax(axis=0)]
+        return self._rules.decide(np.ascontiguousarray(margins, dtype=np.float64), rules)
 
-    def likeliest(self, n_most: int, prior: float) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    def likeliest(
+        self, margins: Floats, n_most: int, prior: float
+    ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
         """Find the `n_most` labelsets of the highest posterior with t = 1 and a = `prior`.
 
         Returns the rows, `(n_rows * n_most,)`, in order, and their labelsets, `(n_rows * n_most,
         n_labels)`, in no order within a row. `n_most` is at most the number of known labelsets.
         """
-        score = self._log_odds + prior * self._known.log_counts[:, np.newaxis]
-        likely = np.argpartition(-score, n_most - 1, axis=0)[:n_most].T
-        return np.repeat(np.arange(len(likely)), n_most), self._known.labelsets[likely.ravel()]
-
-    def probabilities(self, temperature: float, prior: float) -> Floats:
-        """Compute the posterior, `(n_sets, n_rows)`, with t = `temperature` and a = `prior`."""
-        if temperature not in self._tempered:
-            highest = self._log_odds.max(axis=0)
-            self._tempered[temperature] = np.exp(temperature * (self._log_odds - highest))
-        log_counts = self._known.log_counts - self._known.log_counts.max()
-        weight = self._tempered[temperature] * np.exp(prior * log_counts)[:, np.newaxis]
-        weight /= weight.sum(axis=0)
-        return weight
-
-    def best_for_f1(self, temperature: float, prior: float, beta: float) -> NDArray[np.int8]:
-        """Predict the labelset, known or not, of the highest expected F-beta."""
-        parts = self._known.sizes.sum_up(self.probabilities(temperature, prior))
-        return SizedMarginals(*parts).maximise(beta).labels.astype(np.int8)
+        found = [np.empty((0, n_most), dtype=np.intp)]
+        for rows in row_blocks((len(margins), len(self.labelsets)), _BLOCK_ENTRIES):
+            score = self._indicators @ margins[rows].T + prior * self.log_counts[:, np.newaxis]
+            found.append(np.argpartition(-score, n_most - 1, axis=0)[:n_most].T)
+        likely = np.concatenate(found)
+        return np.repeat(np.arange(len(likely)), n_most), self.labelsets[likely.ravel()]
 
 
 def number_labelsets(
@@ -214,16 +189,11 @@ class KnownLabelsets:
             `prior` is negative.
         """
         check_domain("prior", prior, Number(low=0))
-        proba = check_proba(Y_proba)
-        found = np.empty(proba.shape, dtype=np.int64)
-        for block in self.posterior_blocks(margins_of(proba)):
-            found[block.rows] = block.most_probable(prior)
-        return found
+        margins = margins_of(check_proba(Y_proba))
+        return self.posterior_of(margins).decide(margins, [(False, 1.0, prior, 1.0)])[0].astype(int)
 
-    def posterior_blocks(self, margins: Floats) -> Iterator[PosteriorBlock]:
-        """Walk over rows with the posterior over these labelsets.
-
-        Parameters and results are as in :meth:`LabelsetPosterior.blocks`.
+    def posterior_of(self, margins: Floats) -> LabelsetPosterior:
+        """Get the posterior over these labelsets, for rows of such log-odds.
 
         Raises
         ------
@@ -235,4 +205,4 @@ class KnownLabelsets:
             raise ValueError(
                 f"Y_proba has {margins.shape[1]} labels, the known labelsets have {n_labels}."
             )
-        yield from self._posterior.blocks(margins)
+        return self._posterior

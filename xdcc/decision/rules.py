@@ -20,7 +20,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.labelsets import KnownLabelsets, PosteriorBlock
+from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.measures import Measure, beta_of
 from xdcc.decision.thresholds import threshold_for, thresholds_for
 
@@ -137,8 +137,8 @@ class _LabelsetRule(Rule):
         return predict_with_all([self], margins)[0]
 
     @abstractmethod
-    def decide_block(self, block: PosteriorBlock) -> NDArray[np.int8]:
-        """Predict the labels of a block of rows."""
+    def for_posterior(self) -> tuple[bool, float, float, float]:
+        """Describe the rule for :meth:`LabelsetPosterior.decide`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +153,9 @@ class MostProbableLabelset(_LabelsetRule):
         """The exponent of the prior."""
         return {"prior": self.prior}
 
-    def decide_block(self, block: PosteriorBlock) -> NDArray[np.int8]:
-        """Predict the labels of a block of rows."""
-        return block.most_probable(self.prior)
+    def for_posterior(self) -> tuple[bool, float, float, float]:
+        """Describe the rule for :meth:`LabelsetPosterior.decide`."""
+        return False, 1.0, self.prior, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +172,9 @@ class F1Maximiser(_LabelsetRule):
         """The exponents of likelihood and prior, and beta."""
         return {"temperature": self.temperature, "prior": self.prior, "beta": self.beta}
 
-    def decide_block(self, block: PosteriorBlock) -> NDArray[np.int8]:
-        """Predict the labels of a block of rows."""
-        return block.best_for_f1(self.temperature, self.prior, self.beta)
+    def for_posterior(self) -> tuple[bool, float, float, float]:
+        """Describe the rule for :meth:`LabelsetPosterior.decide`."""
+        return True, self.temperature, self.prior, self.beta
 
 
 type UnconstrainedRule = (
@@ -288,19 +288,11 @@ def predict_with_all(rules: Sequence[Rule], margins: Floats) -> list[NDArray[np.
 
     All of these have the same known labelsets.
     """
-    found = [
-        np.empty(margins.shape, dtype=np.int8)
-        if isinstance(rule, _LabelsetRule)
-        else rule.decide(margins)
-        for rule in rules
+    on_labelsets = [rule for rule in rules if isinstance(rule, _LabelsetRule)]
+    if not on_labelsets:
+        return [rule.decide(margins) for rule in rules]
+    described = [rule.for_posterior() for rule in on_labelsets]
+    decided = iter(on_labelsets[0].known.posterior_of(margins).decide(margins, described))
+    return [
+        next(decided) if isinstance(rule, _LabelsetRule) else rule.decide(margins) for rule in rules
     ]
-    on_labelsets = [
-        (rule, labels)
-        for rule, labels in zip(rules, found, strict=True)
-        if isinstance(rule, _LabelsetRule)
-    ]
-    if on_labelsets:
-        for block in on_labelsets[0][0].known.posterior_blocks(margins):
-            for rule, labels in on_labelsets:
-                labels[block.rows] = rule.decide_block(block)
-    return found

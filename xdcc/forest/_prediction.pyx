@@ -21,7 +21,8 @@ from xdcc.kernels.threads cimport run_loop
 
 
 cdef enum:
-    ROWS_AT_A_TIME = 8
+    LARGEST_BLOCK = 64     # rows that go through a tree together
+    BLOCK_ENTRIES = 65536  # of their features
 
 
 cdef struct ForestView:
@@ -54,7 +55,9 @@ cdef struct ForestView:
 
 cdef cppclass Reader:
     """Working memory of a thread."""
-    vector[float] x                # features of a row, if X is sparse
+    vector[vector[float]] x        # [rows of a block]: features, if X is sparse
+    vector[const float*] features  # [rows of a block]
+    vector[int64_t] leaf           # [rows of a block, n_trees]; -1: the tree is left out
     vector[double] weight          # [n_rows]: of training rows; zero between rows
     vector[int32_t] seen           # training rows with a weight
     vector[double] known           # [n_labels]: weight of what is known of a label
@@ -62,6 +65,7 @@ cdef cppclass Reader:
 
 cdef struct Reading:
     # The loop of `predict`.
+    int64_t block                  # rows
     const ForestView* forest
     const Matrix* X
     Reader* readers                # [n_threads]
@@ -113,12 +117,10 @@ cdef inline void read_leaf(
         reader.weight[row] += (forest.weight[row] if forest.weight != NULL else 1) / total
 
 
-cdef void predict_row(void* data, int64_t row, int thread) noexcept nogil:
-    cdef const Reading* reading = <const Reading*>data
-    cdef const ForestView* forest = reading.forest
-    cdef Reader* reader = reading.readers + thread
-    cdef double* proba = reading.proba + row * forest.n_labels
-    cdef const float* x = load_row(reading.X, &reader.x, row)
+cdef void predict_row(
+    const ForestView* forest, Reader* reader, const int64_t* leaf, double* proba
+) noexcept nogil:
+    """Mean of the leaves that a row reaches."""
     cdef int64_t tree, at, label
     cdef size_t i
     cdef int32_t seen
@@ -126,13 +128,9 @@ cdef void predict_row(void* data, int64_t row, int thread) noexcept nogil:
     for label in range(forest.n_labels):
         proba[label] = 0
     for tree in range(forest.n_trees):
-        if (
-            reading.is_left_out != NULL
-            and reading.is_left_out[tree * reading.X.n_rows + row]
-        ):
-            continue
-        n_trees += 1
-        read_leaf(forest, reader, leaf_of(forest, tree, x), proba)
+        if leaf[tree] >= 0:
+            n_trees += 1
+            read_leaf(forest, reader, leaf[tree], proba)
     reader.known.assign(forest.n_labels, n_trees)
     for i in range(reader.seen.size()):
         seen = reader.seen[i]
@@ -149,7 +147,35 @@ cdef void predict_row(void* data, int64_t row, int thread) noexcept nogil:
             proba[label] = min(proba[label] / reader.known[label], 1)
         else:
             proba[label] = forest.mean[label]
-    unload_row(reading.X, &reader.x, row)
+
+
+cdef void predict_block(void* data, int64_t number, int thread) noexcept nogil:
+    """Predict some rows; each tree sees them together, so that it stays in the cache."""
+    cdef const Reading* reading = <const Reading*>data
+    cdef const ForestView* forest = reading.forest
+    cdef Reader* reader = reading.readers + thread
+    cdef int64_t begin = number * reading.block, tree, row
+    cdef int64_t n_rows = min(reading.block, reading.X.n_rows - begin)
+    cdef int64_t* leaf = reader.leaf.data()
+    for row in range(n_rows):
+        reader.features[row] = load_row(reading.X, &reader.x[row], begin + row)
+    for tree in range(forest.n_trees):
+        for row in range(n_rows):
+            if (
+                reading.is_left_out != NULL
+                and reading.is_left_out[tree * reading.X.n_rows + begin + row]
+            ):
+                leaf[row * forest.n_trees + tree] = -1
+            else:
+                leaf[row * forest.n_trees + tree] = leaf_of(forest, tree, reader.features[row])
+    for row in range(n_rows):
+        predict_row(
+            forest,
+            reader,
+            leaf + row * forest.n_trees,
+            reading.proba + (begin + row) * forest.n_labels,
+        )
+        unload_row(reading.X, &reader.x[row], begin + row)
 
 
 def predict(forest, X, is_left_out, n_threads):
@@ -190,10 +216,15 @@ def predict(forest, X, is_left_out, n_threads):
     proba = np.empty((n_rows, view.n_labels))
     cdef double[:, ::1] proba_view = proba
     cdef const uint8_t[:, ::1] left_out
+    cdef Reading reading
+    reading.block = BLOCK_ENTRIES // max(<int64_t>1, held.matrix.n_features)
+    reading.block = max(<int64_t>1, min(<int64_t>LARGEST_BLOCK, reading.block, n_rows))
     cdef vector[Reader] readers = vector[Reader](threads)
     for i in range(threads):
         readers[i].weight.assign(len(labels.positive_start) - 1, 0)
-    cdef Reading reading
+        readers[i].x.resize(reading.block)
+        readers[i].features.resize(reading.block)
+        readers[i].leaf.resize(reading.block * view.n_trees)
     reading.forest = &view
     reading.X = &held.matrix
     reading.readers = readers.data()
@@ -203,5 +234,7 @@ def predict(forest, X, is_left_out, n_threads):
         reading.is_left_out = &left_out[0, 0]
     reading.proba = &proba_view[0, 0]
     with nogil:
-        run_loop(n_rows, ROWS_AT_A_TIME, threads, predict_row, &reading)
+        run_loop(
+            (n_rows + reading.block - 1) // reading.block, 1, threads, predict_block, &reading
+        )
     return proba

@@ -20,8 +20,8 @@ def fill(
 def apply(trees: LabelTrees, tree: int, X: Features, n_threads: int) -> NDArray[np.int32]:
     """Return the leaf that predicts each label, [n_rows, n_labels]; X is in C order or CSR."""
 
-def predict(trees: LabelTrees, tree: int, X: Features, n_threads: int) -> NDArray[np.int8]:
-    """Predict a labelset for each row with one tree, [n_rows, n_labels]."""
+def predict(trees: LabelTrees, X: Features, n_threads: int) -> NDArray[np.int8]:
+    """Predict a labelset for each row with each tree, [n_rows, n_trees, n_labels]."""
 
 def mean_proba(
     trees: LabelTrees, smoothing: float, X: Features, n_threads: int

@@ -7,8 +7,8 @@ Counting is done after pruning, in parallel over trees. A leaf predicts its most
 (ties: the one that is more frequent in all training rows, then the lexicographically smaller one);
 the others follow by decreasing frequency.
 
-Prediction returns the leaf of each label, the labelset of one tree, or the mean probabilities over
-all trees. It is parallel over rows and does not depend on the number of threads.
+Prediction returns the leaf of each label in a tree, the labelset of each tree, or the mean
+probabilities over all trees. It is parallel over rows and does not depend on the number of threads.
 """
 
 import numpy as np
@@ -317,9 +317,10 @@ cdef struct Prediction:
     const int64_t* count_start     # [n_nodes + 1] where the entries of a leaf begin in ...
     const int32_t* label_count     # ... these arrays, one for each of its labels
     const int8_t* label_predicted
-    int64_t tree                   # the tree, unless all trees predict
+    int64_t tree                   # whose leaves are wanted
     double smoothing
-    void* output                   # [n_rows, n_labels] leaves, labelsets or probabilities
+    void* output                   # [n_rows, n_labels] leaves or probabilities, or
+                                   # [n_rows, n_trees, n_labels] labelsets
 
 
 cdef enum:
@@ -333,8 +334,9 @@ cdef predict_rows(
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef vector[Traversal] traversals
     cdef Prediction prediction
-    output = np.zeros((held.matrix.n_rows, trees.n_labels), dtype)
-    cdef uint8_t[:, ::1] bytes_of_output = output.view(np.uint8)
+    each_tree = (len(trees.start) - 1,) if write_row == write_votes else ()
+    output = np.zeros((held.matrix.n_rows, *each_tree, trees.n_labels), dtype)
+    cdef uint8_t[::1] bytes_of_output = output.ravel().view(np.uint8)
     traversals.resize(n_threads)
     prediction.trees = trees_of(trees)
     prediction.traversals = traversals.data()
@@ -344,7 +346,7 @@ cdef predict_rows(
     prediction.label_predicted = elements[int8_t](trees.label_predicted)
     prediction.tree = tree
     prediction.smoothing = smoothing
-    prediction.output = &bytes_of_output[0, 0]
+    prediction.output = &bytes_of_output[0]
     run_rows(&held.matrix, ROWS_AT_A_TIME, n_threads, write_row, &prediction)
     return output
 
@@ -363,15 +365,24 @@ cdef void write_leaves(void* data, const float* x, int64_t row, int thread) noex
             leaf_of[trees.list_label[j]] = leaf
 
 
-cdef void write_labelset(void* data, const float* x, int64_t row, int thread) noexcept nogil:
+cdef void write_votes(void* data, const float* x, int64_t row, int thread) noexcept nogil:
     cdef const Prediction* prediction = <const Prediction*>data
+    cdef const Trees* trees = &prediction.trees
+    cdef int8_t* votes = <int8_t*>prediction.output + row * trees.n_trees * trees.n_labels
+    cdef int64_t tree
+    for tree in range(trees.n_trees):
+        write_labelset(prediction, tree, x, thread, votes + tree * trees.n_labels)
+
+
+cdef inline void write_labelset(
+    const Prediction* prediction, int64_t tree, const float* x, int thread, int8_t* labelset
+) noexcept nogil:
     cdef Traversal* traversal = prediction.traversals + thread
     cdef const Trees* trees = &prediction.trees
     cdef const int8_t* predicted
-    cdef int8_t* labelset = <int8_t*>prediction.output + row * trees.n_labels
     cdef int64_t i, j, begin
     cdef int32_t leaf
-    traverse(traversal, trees, prediction.tree, x)
+    traverse(traversal, trees, tree, x)
     for i in range(<int64_t>traversal.leaves.size()):
         leaf = traversal.leaves[i]
         predicted = prediction.label_predicted + prediction.count_start[leaf]
@@ -411,9 +422,9 @@ def apply(trees, tree, X, n_threads):
     return predict_rows(trees, X, n_threads, np.int32, write_leaves, tree, 0)
 
 
-def predict(trees, tree, X, n_threads):
-    """Predict a labelset for each row; see ``_leaves.pyi``."""
-    return predict_rows(trees, X, n_threads, np.int8, write_labelset, tree, 0)
+def predict(trees, X, n_threads):
+    """Predict a labelset for each row with each tree; see ``_leaves.pyi``."""
+    return predict_rows(trees, X, n_threads, np.int8, write_votes, 0, 0)
 
 
 def mean_proba(trees, smoothing, X, n_threads):

@@ -86,7 +86,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         self.tree_ = self._trees(data, rows, seeds)
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        predicted = _leaves.predict(self.tree_, 0, X, self._n_threads())
+        predicted = _leaves.predict(self.tree_, X, self._n_threads())[:, 0]
         return predicted.astype(np.int64)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:

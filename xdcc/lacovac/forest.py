@@ -5,6 +5,7 @@ an instance reaches; the forest predicts the most frequent of these labelsets an
 probabilities.
 """
 
+from collections import Counter
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -119,7 +120,8 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         block = max(1, _VOTES_AT_ONCE // (self._n_trees * self.n_labels_))
         for begin in range(0, len(elected), block):
             rows = slice(begin, begin + block)
-            elected[rows] = _elected(self._votes(X[rows]), proba[rows])
+            votes = _leaves.predict(self.trees_, X[rows], self._n_threads())
+            elected[rows] = _elected(votes, proba[rows])
         return elected
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -158,22 +160,20 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return _leaves.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
 
-    def _votes(self, X: Features) -> NDArray[np.int8]:
-        """Predict a labelset for each row with each tree, (n_trees, n_rows, n_labels)."""
-        threads = self._n_threads()
-        votes = [_leaves.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
-        return np.stack(votes)
-
 
 def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Return the labelset with the most votes for each row."""
-    packed = np.packbits(votes, axis=2)
+    """Return the labelset with the most votes, (n_rows, n_trees, n_labels), for each row."""
+    ballots = np.packbits(votes, axis=2)
+    size, n_labels = ballots.shape[2], votes.shape[2]
     log_odds = np.log(proba + 1e-9) - np.log(1 - proba + 1e-9)
     elected = np.empty(proba.shape, np.int8)
     for row, odds in enumerate(log_odds):
-        # `unique` sorts packed labelsets lexicographically.
-        _, tree, n_votes = np.unique(packed[:, row], axis=0, return_index=True, return_counts=True)
-        tied = tree[n_votes == n_votes.max()]
-        candidates = votes[tied, row]
+        cast = ballots[row].tobytes()
+        counts = Counter(cast[at : at + size] for at in range(0, len(cast), size))
+        most = max(counts.values())
+        # Packed labelsets are in lexicographic order.
+        tied = b"".join(sorted(ballot for ballot, count in counts.items() if count == most))
+        packed = np.frombuffer(tied, np.uint8).reshape(-1, size)
+        candidates = np.unpackbits(packed, axis=1, count=n_labels)
         elected[row] = candidates[(candidates @ odds).argmax()]
     return elected

@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from xdcc.serving.compiled_layout import Layout
 
+INFINITE_MARGINS: str
+"""What an error says of margins of the model itself."""
+
 class Kernel:
     """The arrays of a compiled model, and the loops over them.
 
@@ -31,6 +34,61 @@ class Kernel:
             In single precision for one booster and for a chain. None if X has another shape, no
             rows, another type than float32 and float64, an infinite entry, or if it is sparse and
             not canonical.
+        """
+
+class LabelsetSearch:
+    """The search of ``xdcc/chain/order_free_inference.py``, for all rows together.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The booster of an order-free chain, for [margins | revealed labels].
+    labelsets : int8 array of shape (n_sets, n_labels)
+        Known labelsets, in lexicographic order.
+    counts : float64 array of shape (n_sets,)
+        How often they occur.
+    n_beams : int
+        As in `probable_labelsets`.
+    slack : float
+        As there.
+    joint, prior : float
+        Weights, as in `LabelsetScore`.
+    n_known : int
+        Known labelsets that are candidates for a row; 0 for none.
+    known_prior : float
+        Weight of the logarithm of their counts when they are chosen.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        labelsets: NDArray[np.int8],
+        counts: NDArray[np.float64],
+        *,
+        n_beams: int,
+        slack: float,
+        joint: float,
+        prior: float,
+        n_known: int,
+        known_prior: float,
+    ) -> None: ...
+    def decide(self, margins: NDArray[np.floating]) -> NDArray[np.int8]:
+        """Predict the labelset of the highest score for each row.
+
+        Parameters
+        ----------
+        margins : float array of shape (n_samples, n_labels)
+            Of the first classifier.
+
+        Returns
+        -------
+        int8 array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        ValueError
+            If a margin is infinite.
         """
 
 def logistic(margins: NDArray[np.float32]) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 )
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
@@ -119,6 +119,27 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
     void PredictBlock(void* data, int64_t number, int thread) noexcept
     void ApplyLogistic(float* values, size_t n)
 
+cdef extern from "labelset_search.h" namespace "xdcc" nogil:
+    cdef struct SearchRule:
+        int64_t n_beams
+        double slack
+        double joint
+        double prior
+        int64_t n_known
+        double known_prior
+
+    cdef struct KnownTable:
+        int64_t n_sets
+        const int8_t* labels
+        const double* count
+
+    cdef cppclass Search "xdcc::LabelsetSearch":
+        Search(
+            const Compiled& model, const Batch* batch, const SearchRule& rule,
+            const KnownTable& known
+        ) except +
+        cbool Decide(const float* margins, int64_t n_rows, int8_t* labels) except +
+
 
 cdef enum:
     LARGEST_BLOCK = 64     # rows
@@ -127,6 +148,10 @@ cdef enum:
     BATCH_FEATURES = 8192  # so many features of 64 rows are copied
     BATCH_BLOCK = 256      # rows whose leaves are added together
     WORTH_THREADS = 65536  # walks through a tree
+    SEARCH_ENTRIES = 4194304  # of states of rows that are searched together
+
+
+INFINITE_MARGINS = "The model predicts margins that are not finite."
 
 
 cdef class Kernel:
@@ -279,6 +304,58 @@ cdef class Kernel:
         with nogil:
             run_loop(n_blocks, 1, n_threads, PredictBlock, call)
         return None if call.is_infinite.load() else found
+
+
+cdef class LabelsetSearch:
+    """Searches labelsets; see ``_compiled_prediction.pyi``."""
+
+    cdef Kernel kernel
+    cdef SearchRule rule
+    cdef KnownTable known
+    cdef object arrays
+
+    def __init__(
+        self, Kernel kernel, const int8_t[:, ::1] labelsets, const double[::1] counts, *,
+        n_beams, slack, joint, prior, n_known, known_prior,
+    ):
+        if labelsets.shape[1] != kernel.model.n_labels or labelsets.shape[0] != counts.shape[0]:
+            raise ValueError("The known labelsets do not fit the booster.")
+        if kernel.model.n_features != 2 * kernel.model.n_labels or not kernel.model.is_single:
+            raise ValueError("The booster is not one of an order-free chain.")
+        self.kernel = kernel
+        self.rule.n_beams, self.rule.slack, self.rule.joint = n_beams, slack, joint
+        self.rule.prior, self.rule.n_known, self.rule.known_prior = prior, n_known, known_prior
+        self.arrays = labelsets.base, counts.base
+        self.known.n_sets = counts.shape[0]
+        if self.known.n_sets:
+            self.known.labels, self.known.count = &labelsets[0, 0], &counts[0]
+
+    def decide(self, margins):
+        cdef const float[:, ::1] margins_here = np.ascontiguousarray(margins, dtype=np.float32)
+        cdef const Compiled* model = &self.kernel.model
+        cdef int64_t n_rows = margins_here.shape[0], n_labels = model.n_labels, begin, n_here, block
+        cdef Search* search
+        cdef int8_t[:, ::1] labels
+        cdef cbool is_finite = True
+        if margins_here.shape[1] != n_labels:
+            raise ValueError(f"margins has {margins_here.shape[1]} columns for {n_labels} labels.")
+        found = np.empty((n_rows, n_labels), dtype=np.int8)
+        labels = found
+        block = SEARCH_ENTRIES // (2 * n_labels * n_labels * self.rule.n_beams)
+        block = min(max(block, 1), LARGEST_BLOCK)
+        search = new Search(model[0], self.kernel._batch(), self.rule, self.known)
+        try:
+            with nogil:
+                begin = 0
+                while begin < n_rows and is_finite:
+                    n_here = min(block, n_rows - begin)
+                    is_finite = search.Decide(&margins_here[begin, 0], n_here, &labels[begin, 0])
+                    begin += n_here
+        finally:
+            del search
+        if not is_finite:
+            raise ValueError(INFINITE_MARGINS)
+        return found
 
 
 def logistic(float[:, ::1] margins):

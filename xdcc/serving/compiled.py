@@ -22,6 +22,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.deciders import Decider
+from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor, shallow_copy
 from xdcc.serving.compiled_frame import FrameReader
 from xdcc.serving.compiled_layout import ChainPart, Layout, LayoutBuilder, affine
 from xdcc.serving.compiled_parts import (
@@ -43,6 +44,7 @@ _SERVED = (
     MultiLabelClassifier,
     DynamicChainClassifier,
     OrderFreeChainClassifier,
+    *SERVED,
 )
 
 _FEW_ROWS = 64
@@ -139,6 +141,8 @@ def _compiled(model: Any) -> CompiledParts:
         predictor = ChainPredictor([_chain(model, categories)])
     elif isinstance(model, OrderFreeChainClassifier):
         predictor = _order_free(model, categories)
+    elif isinstance(model, SERVED):
+        predictor = EstimatorPredictor(shallow_copy(model))
     else:
         predictor = _decision(model, categories)
     return CompiledParts(InputForm.of(first), predictor)
@@ -155,10 +159,11 @@ class CompiledModel:
     ----------
     model : estimator
         A fitted `MultiLabelXGBClassifier`, `DynamicChainClassifier`, `MultiLabelClassifier`,
-        `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The last two have to be built on
-        `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or `LogisticLabels`, or
-        `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model is not changed, and
-        later changes to it have no effect.
+        `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
+        `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
+        last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
+        `LogisticLabels`, or `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model
+        is not changed, and later changes to it have no effect.
     n_jobs : int or None, default=None
         Number of threads for batches, as in scikit-learn; None is all CPUs. It can be changed. 64
         rows and fewer are predicted by one thread.
@@ -239,8 +244,9 @@ class CompiledModel:
         Returns
         -------
         float array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
-            In single precision for a `MultiLabelXGBClassifier`. Of a chain that of its
-            probabilities, clipped to 1e-6.
+            In single precision for a `MultiLabelXGBClassifier`. Of a chain, random decision trees
+            and LaCovaC trees that of probabilities, clipped to 1e-6. Of a `BoomerClassifier` the
+            scores.
 
         Raises
         ------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.automatic.joint_labelset import JOINT, N_BEAMS
 from xdcc.automatic.mixture import second_level, weighted_sum
 from xdcc.base.checks import learned_by
 from xdcc.base.estimator import MultiLabelEstimator
@@ -21,7 +21,7 @@ from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.loop import labels_from_proba
-from xdcc.chain.order_free_inference import LabelsetScore
+from xdcc.chain.order_free_inference import N_KNOWN, PRIOR_OF_CANDIDATES, SLACK, LabelsetScore
 from xdcc.decision import KnownLabelsets
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.decision.rules import (
@@ -33,7 +33,13 @@ from xdcc.decision.rules import (
 )
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.serving._compiled_prediction import Kernel, logistic
+from xdcc.serving._compiled_prediction import (
+    INFINITE_MARGINS,
+    Kernel,
+    LabelsetSearch,
+    logistic,
+)
+from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor
 from xdcc.serving.compiled_layout import Layout
 
 type Outputs = NDArray[np.floating]
@@ -45,6 +51,7 @@ CHECKERS: Mapping[str, type[MultiLabelEstimator]] = {
         SketchedExtraTreesClassifier,
         LogisticLabels,
         DynamicChainClassifier,
+        *SERVED,
     )
 }
 """Classes that check X, by name."""
@@ -111,7 +118,7 @@ def _of_margins(kernel: Kernel, margins: Any, n_threads: int) -> Outputs:
     """Predict from margins of other kernels."""
     found = kernel.predict(margins, n_threads)
     if found is None:
-        raise ValueError("The model predicts margins that are not finite.")
+        raise ValueError(INFINITE_MARGINS)
     return found
 
 
@@ -185,6 +192,32 @@ class CompiledBooster(_WithKernels):
         """Predict margins for [margins | revealed labels]."""
         return _of_margins(self._kernels[0], data, 1)
 
+    def search(self, n_beams: int, score: LabelsetScore | None) -> LabelsetSearch:
+        """Make the search for the labelset of the highest score; without one, the most probable."""
+        if score is None:
+            return LabelsetSearch(
+                self._kernels[0],
+                np.empty((0, self.layouts[0].n_labels), np.int8),
+                np.empty(0),
+                n_beams=n_beams,
+                slack=0.0,
+                joint=1.0,
+                prior=0.0,
+                n_known=0,
+                known_prior=0.0,
+            )
+        return LabelsetSearch(
+            self._kernels[0],
+            np.ascontiguousarray(score.known.labelsets),
+            np.ascontiguousarray(score.known.counts, dtype=np.float64),
+            n_beams=n_beams,
+            slack=SLACK,
+            joint=score.joint,
+            prior=score.prior,
+            n_known=N_KNOWN,
+            known_prior=PRIOR_OF_CANDIDATES,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class CompiledJointLabelset:
@@ -201,11 +234,18 @@ class CompiledJointLabelset:
     constant: ConstantLabels
     known: KnownLabelsets
     prior: float
+    _search: ClassVar[LabelsetSearch]
+
+    def __post_init__(self) -> None:
+        """Make the search."""
+        score = LabelsetScore(JOINT, self.prior, self.known)
+        object.__setattr__(self, "_search", self.booster.search(N_BEAMS, score))
 
     def decide(self, margins: Any) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
-        booster: Any = self.booster
-        return JointLabelset(booster, self.constant, self.known, self.prior).decide(margins)
+        labels = np.zeros(margins.shape, dtype=np.int8)
+        labels[:, self.constant.varied] = self._search.decide(margins[:, self.constant.varied])
+        return self.constant.in_labels(labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,14 +379,20 @@ class OrderFreePredictor:
     seed: int
     score: LabelsetScore | None
     _chain: ClassVar[Any]
+    _search: ClassVar[LabelsetSearch | None]
 
     def __post_init__(self) -> None:
-        """Make an estimator that can predict from margins, and no more."""
+        """Make an estimator that can predict from margins, and no more; and the search."""
         chain: Any = OrderFreeChainClassifier(**self.params)
         chain.booster_, chain.calibration_ = self.booster, self.calibration
         chain.n_labels_, chain._seed = len(self.calibration.slope), self.seed
         chain.labelset_score_ = self.score
         object.__setattr__(self, "_chain", chain)
+        search = None
+        if self.booster is not None and self.params["prediction"] in ("mode", "subset_accuracy"):
+            score = self.score if self.params["prediction"] == "subset_accuracy" else None
+            search = self.booster.search(self.params["n_beams"], score)
+        object.__setattr__(self, "_search", search)
 
     def outputs(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins of the labels that vary; None if X has to be checked."""
@@ -364,7 +410,12 @@ class OrderFreePredictor:
 
     def labels(self, outputs: Outputs) -> NDArray[np.int64]:
         """Decide labels."""
-        return self._chain._decide(outputs, self._unknown(outputs))
+        if self._search is None:
+            return self._chain._decide(outputs, self._unknown(outputs))
+        constant = self.calibration.constant
+        labels = np.tile(constant.value, (len(outputs), 1))
+        labels[:, constant.varied] = self._search.decide(outputs)
+        return labels.astype(np.int64)
 
     def _unknown(self, outputs: Outputs) -> NDArray[np.float32]:
         return np.full((len(outputs), self._chain.n_labels_), np.nan, dtype=np.float32)
@@ -383,4 +434,10 @@ class CompiledParts:
     """
 
     input: InputForm
-    predictor: BoosterPredictor | DecisionPredictor | ChainPredictor | OrderFreePredictor
+    predictor: (
+        BoosterPredictor
+        | DecisionPredictor
+        | ChainPredictor
+        | OrderFreePredictor
+        | EstimatorPredictor
+    )

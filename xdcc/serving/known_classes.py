@@ -61,6 +61,7 @@ from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Forest
+from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_layout import ChainPart, Layout, LinearPart, MemberPart, TreePart
 from xdcc.serving.compiled_parts import (
     BoosterPredictor,
@@ -107,7 +108,7 @@ _LABEL_MODELS = (XGBModel, EstimatorModel)
 
 _PREDICTORS = (
     *(BoosterPredictor, DecisionPredictor, ChainPredictor, OrderFreePredictor),
-    *(MixtureMargins, ChainMargins, CompiledBooster, CompiledJointLabelset),
+    *(MixtureMargins, ChainMargins, CompiledBooster, CompiledJointLabelset, EstimatorPredictor),
 )
 """Parts of compiled models."""
 

@@ -39,6 +39,7 @@ from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_layout import Layout
 from xdcc.serving.compiled_parts import (
     CHECKERS,
@@ -318,6 +319,10 @@ def _check_order_free_predictor(predictor: OrderFreePredictor) -> None:
 @_check.register
 def _check_compiled_parts(parts: CompiledParts) -> None:
     learned, predictor = parts.input.learned, parts.predictor
+    if isinstance(predictor, EstimatorPredictor):
+        require(predictor.model.n_labels_ == learned["n_labels_"], "n_labels")
+        require(predictor.model.n_features_in_ == learned["n_features_in_"], "n_features_in_")
+        return
     if isinstance(predictor, DecisionPredictor | OrderFreePredictor):
         layout = predictor.source.layouts[0]
     else:

@@ -119,6 +119,7 @@ _COMPILED = [
     _tuned(xdcc.forest.SketchedExtraTreesClassifier(2, random_state=0, n_jobs=1)),
     _tuned(xdcc.linear.LogisticLabels(C=1.0)),
     *MODELS[1:3],
+    *MODELS[4:7],
 ]
 COMPILED = [
     *(CompiledModel(model.fit(X, Y)) for model in _COMPILED),
