@@ -7,6 +7,7 @@ turns into an error.
 import re
 import warnings
 from pathlib import Path
+from textwrap import indent
 
 import matplotlib.pyplot as plt
 from docutils import nodes
@@ -37,7 +38,9 @@ def scraper(block, block_vars, gallery_conf):
         file = next(block_vars["image_path_iterator"])
         with warnings.catch_warnings(action="error"):
             figure.savefig(file)
-        saved += figure_rst([file], gallery_conf["src_dir"], text)
+        kind = "gallery-figure wide" if figure.get_figwidth() > 9 else "gallery-figure"
+        image = figure_rst([file], gallery_conf["src_dir"], text)
+        saved += f"\n.. container:: {kind}\n{indent(image, '   ')}"
     plt.close("all")
     return saved
 

@@ -1,6 +1,7 @@
 """MultiLabelClassifier against its parts, within its time, and with every form of data."""
 
 import pickle
+import re
 import time
 import warnings
 from itertools import count
@@ -343,6 +344,7 @@ def test_progress(capsys):
     shown = capsys.readouterr().err
     assert "linear" in shown
     assert "steps, log-loss 0." in shown
+    assert re.search(r"extra trees, up to \d+ MiB", shown)
     _classifier().fit(X[:60], Y[:60])
     assert capsys.readouterr().err == ""
 
@@ -389,11 +391,10 @@ def test_bad_arguments(options, error, message):
 
 
 def test_a_forest_without_memory_is_left_out(monkeypatch):
-    def refuse(*_):
-        raise MemoryError("too many trees")
-
-    monkeypatch.setattr("xdcc.forest.classifier.check_memory", refuse)
-    model = _classifier().fit(X, Y)
+    monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: 2.0**20)
+    needed = r"3 forests of 200 trees may take \d+ MiB, but 1 MiB are available"
+    with pytest.warns(UserWarning, match=f"'extra trees' is left out. {needed}"):
+        model = _classifier().fit(X, Y)
     assert "extra trees" not in model.summary_["candidate"]
     assert "linear" in model.summary_["candidate"]
 

@@ -315,6 +315,7 @@ def test_only_some_entries_count() -> None:
 def test_workers_that_train_together_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     weight = np.array([3.0, 1.0, 0.5, 4.0])
     sent = []
+    monkeypatch.setattr(collective, "is_distributed", lambda: True)
     monkeypatch.setattr(collective, "allreduce", lambda sums, op: sent.append(sums) or sums)
     label_frequency(FEW[:1], weight[:1], empty=0)
     monkeypatch.setattr(collective, "allreduce", lambda sums, op: sums + sent[0])

@@ -2,6 +2,7 @@
 
 As in ``test_local_model.py``, there are few values per feature. With 300 rows or more a booster
 draws rows. The workers are threads of this process, but for a test in which one of them dies.
+``test_members.py`` has the other members.
 """
 
 import importlib
@@ -10,7 +11,6 @@ import pickle
 import signal
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 import xdcc
-from xdcc.automatic.search import Search
+from xdcc.automatic.candidates import Candidate, usual_candidates
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts, Recall
@@ -96,14 +96,21 @@ def on(client: Any, measure: Any = "example_f1", **params: Any) -> DaskMultiLabe
     return estimator
 
 
-def among_boosters(
+@pytest.fixture
+def only_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out forests, linear models and the second level, here and on the workers."""
+
+    def boosters(*arguments: Any) -> list[Candidate]:
+        return [c for c in usual_candidates(*arguments) if c.kind is MultiLabelXGBClassifier]
+
+    monkeypatch.setattr("xdcc.automatic.search.usual_candidates", boosters)
+    monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda search: [])
+
+
+def locally(
     X: Any, Y: Any, weight: Any = None, measure: Any = "example_f1", **params: Any
 ) -> xdcc.MultiLabelClassifier:
-    """Fit the local estimator without forests and linear models."""
-    with pytest.MonkeyPatch.context() as patch:
-        search = partial(Search, only_boosters=True)
-        patch.setattr("xdcc.automatic.classifier.Search", search)
-        return xdcc.MultiLabelClassifier(measure, **{"cv": 2, **params}).fit(X, Y, weight)
+    return xdcc.MultiLabelClassifier(measure, **{"cv": 2, **params}).fit(X, Y, weight)
 
 
 def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) -> None:
@@ -132,6 +139,7 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
     ],
     ids=["dense", "sparse", "labelsets", "probabilities", "one label", "constraints"],
 )
+@pytest.mark.usefixtures("only_boosters")
 def test_is_the_local_model(
     client: Any, form: Any, labels: np.ndarray, weight: Any, params: dict[str, Any]
 ) -> None:
@@ -141,18 +149,20 @@ def test_is_the_local_model(
         None if weight is None else rows(weight),
         coll_cfg=Config(timeout=120),  # a hang is an error
     )
-    assert_same_model(found, among_boosters(form(X), labels, weight, **params), form(X))
+    assert_same_model(found, locally(form(X), labels, weight, **params), form(X))
 
 
+@pytest.mark.usefixtures("only_boosters")
 def test_refit(two: Any) -> None:
     """On fewer than 300 rows, of which no booster draws some."""
     part, labels = X[:240], Y[:240]
     there = [rows(array, (100, 140)) for array in (part, labels)]
     found = on(two, refit=True).fit(*there)
-    assert_same_model(found, among_boosters(part, labels, refit=True), part)
+    assert_same_model(found, locally(part, labels, refit=True), part)
     assert len(found.estimators_) == len(found.members_)
 
 
+@pytest.mark.usefixtures("only_boosters")
 def test_what_only_one_worker_knows(two: Any) -> None:
     """Constant labels, an unknown one, one that one worker does not know, rows without weight."""
     labels = np.column_stack((Y, np.ones(N_SAMPLES), np.full(N_SAMPLES, np.nan)))
@@ -163,28 +173,30 @@ def test_what_only_one_worker_knows(two: Any) -> None:
     with pytest.warns(UserWarning, match=warning):
         found = on(two).fit(rows(X), rows(labels), rows(weight))
     with pytest.warns(UserWarning, match=warning):
-        expected = among_boosters(X, labels, weight)
+        expected = locally(X, labels, weight)
     assert_same_model(found, expected, X)
     assert found.calibration_.constant.value[3:].tolist() == [1, 0]
 
 
+@pytest.mark.usefixtures("only_boosters")
 def test_a_sample_for_calibration_and_rules(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xdcc.base.label_rows._LEAST_SAMPLE", 50)
     monkeypatch.setattr("xdcc.automatic.search.SAMPLE_ENTRIES", 360)
-    found, expected = on(two).fit(rows(X), rows(Y)), among_boosters(X, Y)
+    found, expected = on(two).fit(rows(X), rows(Y)), locally(X, Y)
     assert found.oof_proba_.shape == (120, N_LABELS)
     assert found.folds_.shape == (120,)
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-4)
 
 
+@pytest.mark.usefixtures("only_boosters")
 def test_frames_with_categories(two: Any) -> None:
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["b"] = pd.Categorical(RNG.choice(["red", "blue", "green"], N_SAMPLES))
     labels = pd.DataFrame(Y, columns=list("rst"))
     there = [dd.from_pandas(part, npartitions=3) for part in (frame, labels)]
     found = on(two).fit(*there)
-    assert_same_model(found, among_boosters(frame, labels), frame)
+    assert_same_model(found, locally(frame, labels), frame)
     assert found.label_names_.tolist() == list("rst")
     assert found.feature_names_in_.tolist() == list("abcd")
     np.testing.assert_array_equal(found.predict(there[0]).compute(), found.predict(frame))
@@ -229,7 +241,7 @@ def test_time_budget(two: Any) -> None:
     began = time.perf_counter()
     found = on(two, time_budget=4).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
     assert time.perf_counter() - began < 30
-    assert {type(model) for model in found.estimators_} == {MultiLabelXGBClassifier}
+    assert len(found.summary_["candidate"]) > 3
     assert found.predict(X).shape == Y.shape
     with pytest.warns(UserWarning, match="time_budget is too short for any model"):
         found = on(two, time_budget=1e-3).fit(rows(X), rows(Y))
@@ -269,12 +281,13 @@ def test_bad_input(two: Any, bad: dict[str, Any], error: type[Exception], messag
     assert not hasattr(estimator, "rule_")
 
 
+@pytest.mark.usefixtures("only_boosters")
 def test_unknown_chunk_sizes(two: Any) -> None:
     """Their lengths are compared by the workers."""
     features, labels = (
         dd.from_pandas(pd.DataFrame(part), npartitions=4).to_dask_array() for part in (X, Y)
     )
-    assert_same_model(on(two).fit(features, labels), among_boosters(X, Y), X)
+    assert_same_model(on(two).fit(features, labels), locally(X, Y), X)
     fewer = dd.from_pandas(pd.DataFrame(Y[:280]), npartitions=4).to_dask_array()
     with pytest.raises(ValueError, match=r"Chunk 0 .*inconsistent numbers of samples: \[80, 70\]"):
         on(two).fit(features, fewer)
@@ -286,22 +299,33 @@ def test_without_the_plugin(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         on(two).fit(rows(X), rows(Y))
 
 
-def test_worker_that_is_killed_while_training(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "of", "function", "n_calls"),
+    [
+        ("xdcc.automatic.search", "TimeBudget", "has", 10),  # in a booster
+        ("xdcc.forest.classifier", "", "grow_forest", 2),
+    ],
+    ids=["booster", "forest"],
+)
+def test_worker_that_is_killed_while_training(
+    monkeypatch: pytest.MonkeyPatch, module: str, of: str, function: str, n_calls: int
+) -> None:
     automatic = importlib.import_module("xdcc.dask.automatic")
     work = automatic._search
 
     def die(parts: Any, **arguments: Any) -> Any:
         if collective.get_rank() == 1:
-            search = importlib.import_module("xdcc.automatic.search")
-            has = search.TimeBudget.has
+            holder: Any = importlib.import_module(module)
+            holder = getattr(holder, of) if of else holder
+            original, calls = getattr(holder, function), []
 
-            def has_until_the_tenth_call(budget: Any, seconds: float) -> bool:
-                budget.n_calls = getattr(budget, "n_calls", 0) + 1
-                if budget.n_calls == 10:
+            def until(*given: Any, **named: Any) -> Any:
+                calls.append(1)
+                if len(calls) == n_calls:
                     os.kill(os.getpid(), signal.SIGKILL)
-                return bool(has(budget, seconds))
+                return original(*given, **named)
 
-            search.TimeBudget.has = has_until_the_tenth_call
+            setattr(holder, function, until)
         return work(parts, **arguments)
 
     with (

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
 
 import xdcc
+from xdcc.base.folds import Folds
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.forest.forest import TreeShape, check_memory
+from xdcc.forest.forest import MemoryNeed, TreeShape, join, label_rows, mean_proba
 
 
 def labelled_rows(seed=0, n_rows=150, n_labels=4):
@@ -215,6 +217,28 @@ def test_no_memory_for_so_many_trees():
     assert not hasattr(model, "forest_")
 
 
+@pytest.mark.parametrize(("method", "factor"), [("fit", 2), ("out_of_fold", 4)])
+def test_memory_is_compared_with_what_is_available(monkeypatch, method, factor):
+    """A forest is there twice while its trees are joined; those of other folds stay."""
+    X, Y = labelled_rows()
+    folds = np.arange(len(Y)) % 3
+    model = small()
+
+    def train():
+        if method == "fit":
+            return model.fit(X, Y)
+        data = clone(model)._begin_fit(X, Y)
+        return model._out_of_fold(data, Folds(folds))
+
+    need = model._plan(X.astype(np.float32), Y.astype(np.float32), None).memory
+    total = factor * need.forest + need.growing + need.data
+    monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: total)
+    train()
+    monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: total - 1)
+    with pytest.raises(MemoryError, match=r"may take \d MiB, but \d MiB are available\. Take"):
+        clone(model).fit(X, Y) if method == "fit" else train()
+
+
 @pytest.mark.parametrize(
     ("shape", "n_labels", "advice"),
     [
@@ -222,10 +246,44 @@ def test_no_memory_for_so_many_trees():
         (TreeShape(10**6, 1, 0.1, 1000, 0), 10**5, "Take a smaller sketch_size"),
     ],
 )
-def test_memory_is_estimated_from_the_shape(shape, n_labels, advice):
+def test_memory_is_estimated_from_the_shape(monkeypatch, shape, n_labels, advice):
+    monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: 2.0**34)
+    X = np.zeros((1, 2000), np.float32)
     with pytest.raises(MemoryError, match=advice):
-        check_memory(shape, 200, n_labels, n_sparse=1000, n_threads=2)
-    check_memory(shape._replace(n_sampled=5000, sketch_size=4), 200, 1000, 1000, 2)
+        MemoryNeed.of(shape, 200, X, n_labels, n_sparse=1000, threads=2).require("They")
+    small_shape = shape._replace(n_sampled=5000, sketch_size=4)
+    MemoryNeed.of(small_shape, 200, X, 1000, n_sparse=1000, threads=2).require("They")
+
+
+@pytest.mark.parametrize("leaf", [1, 20], ids=["rows in leaves", "shares in leaves"])
+def test_joined_forests_predict_like_their_trees(leaf):
+    """Those of other rows, with sets of categories and weights."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 6)).astype(np.float32)
+    X[:, 2] = np.repeat(np.arange(6), [48, 36, 24, 21, 12, 9])  # equal bins in each part
+    Y = (rng.random((150, 4)) < 0.3).astype(np.int8)
+    weight = rng.uniform(0.5, 2, len(X))
+    forests = [
+        small(n_estimators=4 + part, categorical_features=[2], min_samples_leaf=leaf)
+        .fit(X[part::3], Y[part::3], weight[part::3])
+        .forest_
+        for part in range(3)
+    ]
+    joined = join(forests)
+    assert len(joined.start) - 1 == 15
+    assert (len(joined.label) > 0) == (leaf == 20)
+    found, *parts = (mean_proba(forest, X, 1) for forest in (joined, *forests))
+    np.testing.assert_allclose(found, np.average(parts, axis=0, weights=[4, 5, 6]), atol=1e-6)
+
+
+def test_joined_forests_know_the_rows_of_all():
+    X, Y = labelled_rows()
+    Y = np.where(np.random.default_rng(0).random(Y.shape) < 0.2, np.nan, Y)
+    parts = [slice(0, 60), slice(60, 70), slice(70, 150)]
+    labels = join([small().fit(X[part], Y[part]).forest_ for part in parts]).labels
+    expected = label_rows(Y.astype(np.float32), None)
+    for name in ("positive_start", "positive", "unknown_start", "unknown", "weight"):
+        np.testing.assert_array_equal(getattr(labels, name), getattr(expected, name))
 
 
 def test_many_labels_take_little_memory():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import forest as reference
-from xdcc.forest.columns import feature_columns
+from xdcc.forest.columns import CategoryBins, FeatureColumns, are_sparse, feature_columns
 from xdcc.forest.forest import ExtraTrees, TreeShape, grow_forest, label_rows, mean_proba
 
 SHAPE = TreeShape(
@@ -34,8 +34,13 @@ def labelled_rows(seed=0, n_rows=60, *, binary=False, missing=0.0, unknown=0.0):
     return X, Y
 
 
+def columns_of(X, categorical, max_bin, n_threads) -> FeatureColumns:
+    categories = CategoryBins.of(X, categorical, max_bin)
+    return feature_columns(X, are_sparse(X, categorical), categories, max_bin, n_threads)
+
+
 def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, max_bin=20, n_threads=1):
-    columns = feature_columns(X, CATEGORICAL, max_bin, n_threads)
+    columns = columns_of(X, CATEGORICAL, max_bin, n_threads)
     labels = label_rows(Y, weight)
     seeds = np.array([0, 1, 7, 2**63], np.uint64)
     grown = grow_forest(columns, labels, shape, seeds, n_threads)
@@ -102,7 +107,7 @@ def test_reference_and_kernel_agree_on_anything(
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
 def test_columns(convert, max_bin):
     X, _ = labelled_rows(missing=0.1)
-    columns = feature_columns(convert(X), CATEGORICAL, max_bin, 1)
+    columns = columns_of(convert(X), CATEGORICAL, max_bin, 1)
     n_dense = len(columns.dense)
     assert sorted(columns.feature.tolist()) == list(range(14))
     assert not set(range(4)) & set(columns.feature[n_dense:].tolist())
@@ -133,6 +138,6 @@ def test_columns(convert, max_bin):
 
 def test_many_categories_share_a_bin():
     X = np.repeat(np.arange(10, dtype=np.float32), np.arange(1, 11))[:, np.newaxis]
-    columns = feature_columns(X, np.array([True]), 4, 1)
+    columns = columns_of(X, np.array([True]), 4, 1)
     assert columns.category_bin.tolist() == [3] * 7 + [2, 1, 0]
     assert columns.dense.max() == 3

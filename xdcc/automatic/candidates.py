@@ -55,6 +55,12 @@ _SUBSAMPLE = 0.7
 _ENOUGH_TO_SAMPLE = 300
 """With fewer rows each tree is grown on all of them."""
 
+# Seconds per unit of work, read by hand from the column "seconds" of `summary_` after fits of the
+# benchmark data on one core. They decide what is tried and how fast it learns, so they are
+# constants: the default model is the same on every machine. With a time budget, what a candidate
+# took corrects them for the next ones of its kind (`TimeBudget.learn`), but not for other kinds:
+# the ratio of seconds to estimate differs too much between them.
+
 PER_VISIT = 2.5e-9
 """Seconds for an entry of X that a booster visits."""
 

@@ -133,7 +133,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     -----
     A label that is the same in all n rows is always predicted so; its other value has the
     probability 1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
-    A candidate is left out if memory does not suffice for it.
+    The memory of forests is estimated before they grow, and shown if `verbose`; a candidate is left
+    out if memory does not suffice for it.
 
     Examples
     --------
@@ -203,8 +204,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold. If a constraint cannot be met: the threshold that comes nearest is
-            taken.
+            round for each fold. If memory does not suffice for a forest: it is left out. If a
+            constraint cannot be met: the threshold that comes nearest is taken.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)

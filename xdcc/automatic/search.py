@@ -20,6 +20,7 @@ rows.
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from xgboost import collective
 
 from xdcc.automatic.candidates import (
     Candidate,
@@ -41,9 +43,9 @@ from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.memory import NotEnoughMemoryError, in_units
 from xdcc.base.progress import progress_bar
 from xdcc.base.workers import agreed, sample_of_all, sum_of_all
-from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
@@ -106,6 +108,8 @@ class SearchResult(NamedTuple):
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     had_time : bool
         Whether the time budget was long enough for a candidate.
+    left_out : list of str
+        Which candidates memory did not suffice for, and what they need.
     """
 
     members: list[Member]
@@ -118,6 +122,12 @@ class SearchResult(NamedTuple):
     shape: Shape
     summary: dict[str, list[Any]]
     had_time: bool
+    left_out: list[str]
+
+    @property
+    def all_members(self) -> list[Member]:
+        """Those of the mixture and of the second level."""
+        return [*self.members, *self.stacked]
 
     def sample(self, entries: int) -> "SearchResult":
         """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
@@ -223,8 +233,6 @@ class Search:
         When to end.
     verbose : bool
         Whether to show the progress.
-    only_boosters : bool, default=False
-        Whether only boosters are tried, and no second level.
     """
 
     def __init__(
@@ -237,9 +245,8 @@ class Search:
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
-        only_boosters: bool = False,
     ) -> None:
-        self._data, self._folds, self._only_boosters = data, folds, only_boosters
+        self._data, self._folds = data, folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
@@ -249,6 +256,7 @@ class Search:
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
+        self._left_out: set[str] = set()
         self._for_rules = 0.0
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
 
@@ -293,15 +301,10 @@ class Search:
             self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
             had_time,
+            sorted(self._left_out),
         )
 
     def _candidates(self) -> Iterator[Candidate]:
-        """Yield candidates, boosters if only these are tried."""
-        for candidate in self._all_candidates():
-            if candidate.kind is MultiLabelXGBClassifier or not self._only_boosters:
-                yield candidate
-
-    def _all_candidates(self) -> Iterator[Candidate]:
         seconds = self._budget.seconds
         usual = usual_candidates(self._shape, seconds)
         if not self._budget.is_limited:
@@ -324,7 +327,8 @@ class Search:
                 for estimator in estimators:
                     fit_on(estimator, self._data)
             elif self._can_use_all_rows and self._budget.has(self._seconds_on_all_rows([name])):
-                estimators = self._on_all_rows(found.unfitted)
+                with suppress(NotEnoughMemoryError):
+                    estimators = self._on_all_rows(found.unfitted)
             yield Member(name, float(share), estimators, found.calibration)
 
     @property
@@ -386,13 +390,13 @@ class Search:
 
     def _stack(self) -> list[Member]:
         """Train a second level on the members' margins; an empty list if it does not help."""
-        if self._only_boosters or not self._folds.tested.all():
+        if not self._folds.tested.all():
             return []
         begun = time.perf_counter()
         self._reserve(0)
         candidate = self._second_level()
         if self._budget.is_limited:
-            affordable = self._budget.whole(candidate) < self._budget.left()
+            affordable = self._budget.has(self._budget.whole(candidate))
         else:
             usual = usual_candidates(self._shape)
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
@@ -463,7 +467,9 @@ class Search:
         number = len(self._table)
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
         best = f", log-loss {self._mixture.log_loss:.4f}" if number else ""
-        self._progress.set_description(candidate.name)
+        memory = estimator._memory_of_folds(data, self._folds.n_folds)
+        of_memory = f", up to {in_units(memory)}" if memory else ""
+        self._progress.set_description(f"{candidate.name}{of_memory}")
 
         def is_over(n_steps: int) -> bool:
             left = self._budget.left()
@@ -474,7 +480,13 @@ class Search:
 
         try:
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
-        except (OutOfTime, MemoryError):
+        except OutOfTime:
+            return None
+        except MemoryError as error:
+            # Workers leave out together what they have estimated together, and nothing else.
+            if collective.is_distributed() and not isinstance(error, NotEnoughMemoryError):
+                raise
+            self._left_out.add(f"The candidate {candidate.name!r} is left out. {error}")
             return None
 
 
@@ -511,14 +523,11 @@ def choose_rule(
     Warns
     -----
     UserWarning
-        If the time budget was too short for any candidate.
+        If the time budget was too short for any candidate, or memory for one of them.
     """
-    if not found.had_time:
-        warnings.warn(
-            "time_budget is too short for any model: a booster of one round is used.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
+    too_short = "time_budget is too short for any model: a booster of one round is used."
+    for what in (*found.left_out, *([] if found.had_time else [too_short])):
+        warnings.warn(what, UserWarning, skip_file_prefixes=(PACKAGE,))
     if of_proba := proba_measure(measure):
         judged = found.data._replace(X=found.calibration.proba(found.data.X))
         choice = without_choice(judged, found.folds, measure=of_proba, seed=seed)

@@ -289,6 +289,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Train the models of all folds together, on checked data; None if the estimator cannot."""
         return None
 
+    def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
+        """Estimate the bytes that `_out_of_fold` takes, at most; 0 if they are few."""
+        return 0.0
+
     def _learn_from(self, data: FitData) -> None:
         """Set the attributes that the data determine, and delete those of earlier data."""
         for name in LEARNED_FROM_DATA:

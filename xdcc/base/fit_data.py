@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.workers import sum_of_all
 
 
 class FitData(NamedTuple):
@@ -185,6 +186,8 @@ def unknown_labels(
 ) -> NDArray[np.bool_]:
     """Tell which labels are unknown in every row of positive weight, `(n_labels,)`; not all may be.
 
+    Workers that train together (:mod:`xdcc.base.workers`) tell it of the rows of all of them.
+
     Examples
     --------
     >>> unknown_labels(np.array([[1, np.nan], [np.nan, 0]], np.float32), np.array([1.0, 0.0]))
@@ -197,6 +200,7 @@ def unknown_labels(
     for rows in row_blocks(Y.shape):
         is_nan = np.isnan(Y[rows])
         unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+    unknown = sum_of_all((~unknown).astype(np.int64)) == 0
     if unknown.all():
         raise ValueError("Y has no known label: every entry that counts is NaN.")
     return unknown

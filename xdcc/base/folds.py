@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.domains import Either, Number, Splits
 from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
-from xdcc.base.workers import count_folds
+from xdcc.base.workers import count_folds, grand_total
 
 CV = Either(Number(low=2, whole=True), Splits(), None)
 """Values of a parameter `cv` that :func:`make_folds` takes."""
@@ -79,6 +79,22 @@ def stratified_folds(
     present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
     folds = np.empty(len(Y), dtype=np.intp)
     for number, (_, rows) in enumerate(deal.split(np.zeros(len(Y)), present)):
+        folds[rows] = number
+    return folds
+
+
+def grouped_folds(groups: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
+    """Deal groups of rows out to folds of about the same size; return the fold of each row.
+
+    A ValueError says that there are not as many groups as folds.
+
+    Examples
+    --------
+    >>> grouped_folds(np.array(["a", "b", "b", "a"]), 2)
+    array([1, 0, 0, 1])
+    """
+    folds = np.empty(len(groups), dtype=np.intp)
+    for number, (_, rows) in enumerate(GroupKFold(n_folds).split(groups, groups=groups)):
         folds[rows] = number
     return folds
 
@@ -251,19 +267,23 @@ def make_folds(
         X, Y = X.X, X.Y
     check_consistent_length(data.Y, groups)
     cv = _N_FOLDS if cv is None else cv
+    if isinstance(cv, Integral) and groups is None:
+        return Folds(stratified_folds(data.Y, int(cv), random_state))
     if isinstance(cv, Integral):
-        if groups is None:
-            return Folds(stratified_folds(data.Y, int(cv), random_state))
-        splits: Iterable[Any] = GroupKFold(int(cv)).split(data.Y, groups=groups)
+        folds = Folds(grouped_folds(np.asarray(groups), int(cv)))
     else:
-        splits = cv.split(X, Y, groups) if hasattr(cv, "split") else cv
-    folds = Folds.of_splits(splits, len(data.Y))
+        folds = Folds.of_splits(cv.split(X, Y, groups) if hasattr(cv, "split") else cv, len(data.Y))
+    require_known(folds, data)
+    return folds
+
+
+def require_known(folds: Folds, data: FitData) -> None:
+    """Stop if a fold trains on no row, of any worker, with a known label and a positive weight."""
     for fold in range(folds.n_folds):
-        if not data.counts[folds.trains(fold)].any():
+        if not grand_total(float(data.counts[folds.trains(fold)].sum())):
             raise ValueError(
                 f"Fold {fold} of cv trains on no row with a known label and a positive weight."
             )
-    return folds
 
 
 type ShouldEnd = Callable[[int], bool]

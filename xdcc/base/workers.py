@@ -22,7 +22,33 @@ def sum_of_all[T: np.generic](values: NDArray[T]) -> NDArray[T]:
     >>> sum_of_all(np.array([1.5, 2.0]))
     array([1.5, 2. ])
     """
+    if not collective.is_distributed():
+        return values
     return collective.allreduce(values, collective.Op.SUM)
+
+
+def from_all[T](value: T) -> list[T]:
+    """Bring an object, not None, of each worker to all of them, in the order of the ranks.
+
+    Examples
+    --------
+    >>> from_all("mine")
+    ['mine']
+    """
+    if not collective.is_distributed():
+        return [value]
+    return [collective.broadcast(value, rank) for rank in range(collective.get_world_size())]
+
+
+def of_first[T](value: T) -> T:
+    """Give all workers the object, not None, of the first, where rounding could make them differ.
+
+    Examples
+    --------
+    >>> of_first("mine")
+    'mine'
+    """
+    return collective.broadcast(value, 0) if collective.is_distributed() else value
 
 
 def grand_total(value: float) -> float:
@@ -36,6 +62,17 @@ def grand_total(value: float) -> float:
     return float(sum_of_all(np.array([value], dtype=np.float64))[0])
 
 
+def largest(value: float) -> float:
+    """Return the largest of the workers' numbers.
+
+    Examples
+    --------
+    >>> largest(1.5)
+    1.5
+    """
+    return float(collective.allreduce(np.array([value], np.float64), collective.Op.MAX)[0])
+
+
 def agreed(is_so: bool) -> bool:
     """Tell whether all say so.
 
@@ -44,8 +81,7 @@ def agreed(is_so: bool) -> bool:
     >>> agreed(True), agreed(False)
     (True, False)
     """
-    flag = np.array([is_so], dtype=np.int64)
-    return bool(collective.allreduce(flag, collective.Op.MIN)[0])
+    return largest(not is_so) == 0
 
 
 def count_folds(folds: NDArray[np.intp]) -> int:
@@ -56,8 +92,7 @@ def count_folds(folds: NDArray[np.intp]) -> int:
     >>> count_folds(np.array([2, 0, 1, 0]))
     3
     """
-    largest = np.array([folds.max(initial=-1)], dtype=np.int64)
-    return int(collective.allreduce(largest, collective.Op.MAX)[0]) + 1
+    return int(largest(float(folds.max(initial=-1)))) + 1
 
 
 def rows_of_all(n_rows: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Chains and mixtures of boosters trained on Dask: several workers, each with its own rows.
+"""Chains and mixtures of models trained on Dask: several workers, each with its own rows.
 
 Needs the extra ``dask``.
 """

@@ -1,9 +1,11 @@
 """``DaskMultiLabelClassifier``: the classifier of ``xdcc.automatic``, trained on several workers.
 
-All workers search together (:class:`xdcc.automatic.search.Search`), each on its own rows, for a
-mixture of boosters: forests, linear models and a second level are not trained on Dask. Margins out
-of fold stay with the rows; losses are added up. A sample of the rows goes to all workers to
-calibrate a candidate, and from one of them to the client to choose the decision rule.
+All workers search together (:class:`xdcc.automatic.search.Search`), each on its own rows. Boosters
+add up histograms, and linear models losses and gradients, so that both are those of all rows. A
+forest has trees of each worker, as large a share of them as the worker has of the rows; they grow
+on the worker's rows, and all workers get all trees. Margins out of fold stay with the rows; losses
+are added up. A sample of the rows goes to all workers to calibrate a candidate, and from one of
+them to the client to choose the decision rule.
 """
 
 import time
@@ -13,23 +15,19 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from distributed import Future
 from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.search import Search, SearchResult, TimeBudget
-from xdcc.base.checks import check_fit_data
 from xdcc.base.domains import Number
-from xdcc.base.folds import Folds
+from xdcc.base.folds import Folds, require_known
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.dask.client_rows import place_rows, stand_ins
-from xdcc.dask.communicator import Place, run_together
+from xdcc.dask.communicator import run_together
 from xdcc.dask.estimator import (
     DaskEstimator,
-    absent_labels,
     become_fitted,
     put_together,
     threads_of_worker,
@@ -38,36 +36,32 @@ from xdcc.dask.worker_rows import WorkerRows
 
 
 class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
-    """Mixes boosters that are trained on the workers of a Dask cluster; keeps what is best.
+    """Mixes models that are trained on the workers of a Dask cluster; keeps what is best.
 
     Has the parameters and attributes of :class:`xdcc.MultiLabelClassifier`, with these differences:
 
-    * The candidates are boosters; forests, linear models and a second level are not trained on
-      Dask.
-    * `cv` is a number of folds, and `fit` takes no groups.
+    * Each tree of a forest grows on the rows of one worker. Its leaves list the labels of these
+      rows, so labels, but no features, go to the other workers and to the client with it.
+    * `cv` is a number of folds.
     * `n_jobs` is the number of threads of each worker, by default as many as the worker has for its
-      tasks, limited by the CPUs that its process may use.
+      tasks, limited by the CPUs that its process may use. Linear models use one thread.
     * `verbose` shows the progress on one of the workers.
     * `oof_proba_` and `folds_` are those of the rows that the decision rule is chosen on: all rows
       if Y has at most two million entries, otherwise a sample of them.
 
-    Every worker needs this package and the XGBoost of this project.
-
-    Attributes
-    ----------
-    client : distributed.Client
-        Where to train; by default the current client. It is neither copied nor pickled with the
-        estimator.
+    {on_workers}
 
     Notes
     -----
     The first worker gets the first chunks of rows, and so on; chunks that are elsewhere are copied
-    there. Folds, candidates and mixture are those of a local search among boosters. The models are
-    equal, except for rounding, if no feature has more values than a booster has bins (64).
-    Otherwise the quantiles of the workers are merged, and bins can differ slightly. With a
-    `time_budget`, or when members are trained on all rows with ``refit=True``, each worker can draw
-    its own rows. On rows of a sample, see `oof_proba_`, the labels are calibrated, and the client
-    chooses the rule; all other margins stay with the workers.
+    there. Folds and candidates are those of a local search. Boosters and linear models are those of
+    the local estimator, except for rounding, if no feature has more values than a booster has bins
+    (64). Otherwise the quantiles of the workers are merged, and bins can differ slightly. Forests
+    differ, as their trees see fewer rows. With a `time_budget`, or when members are trained on all
+    rows with ``refit=True``, each worker can draw its own rows for a booster. On rows of a sample,
+    see `oof_proba_`, the labels are calibrated, and the client chooses the rule; all other margins
+    stay with the workers. One worker gets the labels of all rows, or their groups, to divide them
+    into folds.
 
     Examples
     --------
@@ -88,11 +82,12 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     _proba_type = np.float64
     _domains = MappingProxyType({"cv": Number(low=2, whole=True)})
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         Y: Any,
         sample_weight: Any = None,
+        groups: Any = None,
         *,
         coll_cfg: collective.Config | None = None,
     ) -> Self:
@@ -100,60 +95,48 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
 
         Parameters
         ----------
-        X : Dask array or DataFrame of shape (n_samples, n_features)
-            In chunks of rows: NumPy arrays, CSR matrices or DataFrames, which may have
-            categorical columns, with the same categories or not. NaN is a missing value.
-        Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
-            In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
-        sample_weight : Dask array or Series of shape (n_samples,), optional
-            Weights of the rows, in the same chunks.
-        coll_cfg : xgboost.collective.Config, optional
-            Addresses, ports and timeouts of the workers' connections.
+        {collections}
+        groups : Dask array or Series of shape (n_samples,), optional
+            Group of each row, such as a patient, in the same chunks: all rows of a group are in the
+            same fold, whichever workers have them.
+        {coll_cfg}
 
         Returns
         -------
-        self : DaskMultiLabelClassifier
-            The fitted estimator.
+        {fitted_self}
 
         Raises
         ------
         TypeError
-            If X, Y or the weights are not Dask collections.
+            If X, Y, the weights or the groups are not Dask collections.
         ValueError
-            If an argument is out of range, there are fewer rows than folds, the chunks do not fit
-            together, the data are not as described, or there is no client.
-        WorkerLostError
-            If a worker disappears during training. The estimator is left as it was.
-        PluginMissingError
-            If the installed XGBoost has no multi-label plugin.
+            If an argument is out of range, there are fewer rows or groups than folds, a fold trains
+            on no known label, the chunks do not fit together, the data are not as described, or
+            there is no client.
+        {errors_on_workers}
 
         Warns
         -----
         UserWarning
-            If a label is unknown in all rows, or `time_budget` is too short for any candidate: the
-            model is then a booster of one round for each fold.
+            If a label is unknown in all rows, memory does not suffice for a forest on one of the
+            workers, or `time_budget` is too short for any candidate: the model is then a booster of
+            one round for each fold.
         """
         started = time.perf_counter()
         self._check_params()
         require_plugin(type(self).__name__)
-        client = self._training_client()
-        rows, summaries = place_rows(client, X, Y, sample_weight, "missing")
         booster = MultiLabelXGBClassifier()
-        learned = check_fit_data(booster, *stand_ins(summaries))
-        absent = absent_labels(summaries)
+        placed = self._place(booster, "missing", X, Y, sample_weight, groups)
         local = MultiLabelClassifier(**self.get_params())
-        local._learn_from(learned)
+        local._learn_from(placed.learned)
         local._measure_of_labels()
         local._constraints_of_labels()
         seed = seed_from(self.random_state)
-        parts: dict[Place, list[Sequence[Future]]] = {}
-        folds = self._deal_folds(rows, absent, int(self.cv), seed)
-        for summary, *part in zip(summaries, rows, folds, strict=True):
-            parts.setdefault(summary.place, []).append(part)
+        folds = self._deal_folds(placed, int(self.cv), seed, by_groups=groups is not None)
         search = partial(
             _search,
             booster=booster,
-            absent=absent,
+            absent=placed.absent,
             seed=seed,
             n_jobs=self.n_jobs,
             refit=bool(self.refit),
@@ -161,11 +144,11 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             time_budget=self.time_budget,
             verbose=bool(self.verbose),
         )
-        found: SearchResult = run_together(client, search, parts, coll_cfg)
-        for member in found.members:
-            for model in member.estimators:
-                # It was trained with the number of threads of a worker.
-                model.set_params(n_jobs=self.n_jobs)
+        found: SearchResult = run_together(self.client, search, placed.by_place(folds), coll_cfg)
+        for model in (each for member in found.all_members for each in member.estimators):
+            # It was trained with the number of threads of a worker.
+            model.set_params(n_jobs=self.n_jobs)
+            if isinstance(model, MultiLabelXGBClassifier):
                 n_threads = model._native_booster_params().get("nthread", 0)
                 model.booster_.set_param({"nthread": n_threads})
         # Another estimator learns, so that what this one had learned before is forgotten.
@@ -194,15 +177,16 @@ def _search(
     `begun` says how many seconds of the budget are over.
     """
     data = put_together([rows.data for rows, _ in parts], booster, absent)
+    own_folds = Folds(np.concatenate([folds for _, folds in parts]))
+    require_known(own_folds, data)
     budget = TimeBudget(time.perf_counter() - begun, time_budget)
     search = Search(
         data,
-        Folds(np.concatenate([folds for _, folds in parts])),
+        own_folds,
         refit=refit,
         seed=seed,
         n_jobs=threads_of_worker(n_jobs),
         budget=budget,
         verbose=verbose and collective.get_rank() == 0,
-        only_boosters=True,
     )
     return search.run().sample(budget.entries)

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from xgboost import collective
 
 from xdcc import chain
-from xdcc.base.checks import check_fit_data
 from xdcc.base.estimator import EvalSet, checked_pairs
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
@@ -29,13 +28,11 @@ from xdcc.dask.client_rows import (
     draw_positions,
     is_collection,
     place_measured_rows,
-    place_rows,
-    stand_ins,
 )
 from xdcc.dask.communicator import Place, run_together
 from xdcc.dask.estimator import (
     DaskEstimator,
-    absent_labels,
+    PlacedRows,
     become_fitted,
     put_together,
     threads_of_worker,
@@ -54,13 +51,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
     the worker has for its tasks, limited by the CPUs that its process may use; `verbose` prints on
     one of the workers.
 
-    Every worker needs this package and the XGBoost of this project.
-
-    Attributes
-    ----------
-    client : distributed.Client
-        Where to train; by default the current client. It is neither copied nor pickled with the
-        estimator.
+    {on_workers}
 
     Notes
     -----
@@ -104,27 +95,18 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
 
         Parameters
         ----------
-        X : Dask array or DataFrame of shape (n_samples, n_features)
-            In chunks of rows: NumPy arrays, CSR matrices or DataFrames, which may have
-            categorical columns, with the same categories or not. NaN is a missing value.
-        Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
-            In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
-        sample_weight : Dask array or Series of shape (n_samples,), optional
-            Weights of the rows, in the same chunks.
+        {collections}
         eval_set : sequence of pairs (X, Y) of Dask collections, optional
             Early stopping evaluates `stop_measure` on the rows of the last pair; they are not used
             for training. X and Y of a pair are in the same chunks of rows.
         callback : callable, optional
             Called on one of the workers after each chain step with its number from 1, the number of
             steps, and the seconds that it took.
-        coll_cfg : xgboost.collective.Config, optional
-            Addresses, ports and timeouts of the workers' connections. A worker that freezes is
-            noticed after `timeout` (by default half an hour), or when Dask gives it up.
+        {coll_cfg}
 
         Returns
         -------
-        self : DaskDynamicChainClassifier
-            The fitted estimator.
+        {fitted_self}
 
         Raises
         ------
@@ -133,10 +115,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         ValueError
             If an argument is unknown or out of range, the chunks do not fit together, the data are
             not as described, or there is no client.
-        WorkerLostError
-            If a worker disappears during training. The estimator is left as it was.
-        PluginMissingError
-            If the installed XGBoost has no multi-label plugin.
+        {errors_on_workers}
 
         Warns
         -----
@@ -147,20 +126,16 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         self._check_params()
         self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
-        client = self._training_client()
-        rows, summaries = place_rows(client, X, Y, sample_weight, self.sparse_zeros)
-
         # Another estimator learns, so that this one is unchanged if training fails.
         local = chain.DynamicChainClassifier(**self.get_params())
-        check_fit_data(local, *stand_ins(summaries))
-        absent = absent_labels(summaries)
-        parts: dict[Place, WorkerParts] = {}
-        params |= self._choose_sketch(rows, local, absent, params)
-        folds: Sequence[Future | None] = [None] * len(rows)
+        placed = self._place(local, self.sparse_zeros, X, Y, sample_weight)
+        params |= self._choose_sketch(placed, local, params)
+        folds: Sequence[Future | None] = [None] * len(placed.rows)
         if self._propagates_out_of_fold():
-            folds = self._deal_folds(rows, absent, self.cv, params.get("seed"))
-        for summary, *part in zip(summaries, rows, folds, strict=True):
-            parts.setdefault(summary.place, ([], []))[0].append(part)
+            folds = self._deal_folds(placed, self.cv, params.get("seed"))
+        parts: dict[Place, WorkerParts] = {
+            place: (own, []) for place, own in placed.by_place(folds).items()
+        }
         measured = self._place_measured_rows(eval_set, local, [place.address for place in parts])
         for (_, of_worker), further in zip(parts.values(), measured, strict=False):
             of_worker.append(further)
@@ -170,14 +145,14 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         train = partial(
             _train,
             estimator=local,
-            absent=absent,
+            absent=placed.absent,
             has_eval_set=bool(eval_set),
             params=params,
             n_jobs=self._n_jobs(),
             plan=plan,
             callback=local._reporter(callback),
         )
-        boosters, scores = run_together(client, train, parts, coll_cfg)
+        boosters, scores = run_together(self.client, train, parts, coll_cfg)
         for booster in itertools.chain.from_iterable(boosters):
             # It was trained with the number of threads of a worker.
             booster.set_param({"nthread": params.get("nthread", 0)})
@@ -202,22 +177,21 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
 
     def _choose_sketch(
         self,
-        rows: Sequence[Future],
+        placed: PlacedRows,
         local: chain.DynamicChainClassifier,
-        absent: NDArray[np.bool_],
         params: Mapping[str, Any],
     ) -> dict[str, int]:
         """Let a worker choose what is ``"auto"``, on a sample of the rows."""
         if AUTO not in (params.get("sketch_size"), params.get("labels_per_tree")):
             return {}
-        client = self.client
+        client, rows = self.client, placed.rows
         lengths = client.gather(client.map(_length, rows, pure=False))
         positions = draw_positions(lengths, RACE_ROWS, params.get("seed", 0))
         drawn = client.map(_take, rows, positions, pure=False)
         choose = partial(
             _choose,
             local=local,
-            absent=absent,
+            absent=placed.absent,
             params=local._on_data(params),
             n_jobs=self._n_jobs(),
         )

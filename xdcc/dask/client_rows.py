@@ -29,8 +29,8 @@ from xdcc.dask.worker_rows import (
     union,
 )
 
-type Chunk = tuple[int, Delayed, Delayed, Delayed | None]
-"""Number of a chunk, and its part of X, Y and the weights."""
+type Chunk = tuple[int, Delayed, Delayed, Delayed | None, Delayed | None]
+"""Number of a chunk, and its part of X, Y, the weights and the groups."""
 
 
 def is_collection(data: object) -> bool:
@@ -39,7 +39,12 @@ def is_collection(data: object) -> bool:
 
 
 def place_rows(
-    client: Client, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
+    client: Client,
+    X: Any,
+    Y: Any,
+    sample_weight: Any,
+    sparse_zeros: SparseZeros,
+    groups: Any = None,
 ) -> tuple[list[Future], list[Summary]]:
     """Let workers compute and check chunks of rows: the first worker the first chunks, and so on.
 
@@ -58,6 +63,8 @@ def place_rows(
         Weights, in the same chunks.
     sparse_zeros : {"missing", "zero"}
         What an entry means that a sparse X does not store.
+    groups : Dask array or Series of shape (n_samples,), or None
+        Groups of the rows, in the same chunks.
 
     Returns
     -------
@@ -76,7 +83,7 @@ def place_rows(
     RuntimeError
         If there is no worker.
     """
-    chunks = _aligned_chunks(X, Y, sample_weight)
+    chunks = _aligned_chunks(X, Y, sample_weight, groups)
     addresses = sorted(client.nthreads())[: len(chunks)]
     if not addresses:
         raise RuntimeError("The Dask cluster has no worker to train on.")
@@ -101,7 +108,7 @@ def place_measured_rows(
     The estimator has seen the summaries of the training rows. Returns features and labels (or None)
     of the workers at `addresses`: of the first ones, if there are fewer chunks than workers.
     """
-    chunks = _aligned_chunks(X, Y, None)
+    chunks = _aligned_chunks(X, Y, None, None)
     placed = _place(client, join_measured_chunks, chunks, estimator, addresses[: len(chunks)])
     # One after the other: of several errors the one in the first chunks is reported.
     if not any([task.result() for task in client.map(_is_there, placed, pure=False)]):
@@ -237,14 +244,15 @@ def _place(
     ]
 
 
-def _aligned_chunks(X: Any, Y: Any, sample_weight: Any) -> list[Chunk]:
+def _aligned_chunks(X: Any, Y: Any, sample_weight: Any, groups: Any) -> list[Chunk]:
     _require_chunks_of_rows("X", X, (2,))
     _require_same_rows(X, "Y", Y, (1, 2))
-    weights: Sequence[Delayed | None] = [None] * len(_lengths(X))
-    if sample_weight is not None:
-        _require_same_rows(X, "sample_weight", sample_weight, (1,))
-        weights = _chunks(sample_weight)
-    return list(zip(range(len(weights)), _chunks(X), _chunks(Y), weights, strict=True))
+    of_rows: list[Sequence[Delayed | None]] = []
+    for name, column in (("sample_weight", sample_weight), ("groups", groups)):
+        if column is not None:
+            _require_same_rows(X, name, column, (1,))
+        of_rows.append([None] * len(_lengths(X)) if column is None else _chunks(column))
+    return list(zip(range(len(_lengths(X))), _chunks(X), _chunks(Y), *of_rows, strict=True))
 
 
 def _require_same_rows(X: Any, name: str, other: Any, dimensions: tuple[int, ...]) -> None:

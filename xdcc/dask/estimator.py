@@ -10,7 +10,7 @@ chunk by chunk by the local estimator.
 from collections.abc import Callable, Sequence
 from operator import getitem
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import distributed
 import numpy as np
@@ -20,16 +20,52 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import feature_types
-from xdcc.base.checks import learned_by
+from xdcc.base.checks import check_fit_data, learned_by
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.features import check_features
+from xdcc.base.features import SparseZeros, check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.threads import available_cpus, n_threads
-from xdcc.dask.client_rows import is_collection, map_rows
-from xdcc.dask.worker_rows import Summary, WorkerRows, concatenate, deal_folds, positive_bits
+from xdcc.dask.client_rows import is_collection, map_rows, place_rows, stand_ins
+from xdcc.dask.communicator import Place
+from xdcc.dask.worker_rows import (
+    Summary,
+    WorkerRows,
+    concatenate,
+    deal_folds,
+    deal_groups,
+    positive_bits,
+)
 
 type ChunkFunction = Callable[[Any, Any], NDArray[np.number]]
 """From the local estimator and a chunk of rows to an array, a row for each."""
+
+
+class PlacedRows(NamedTuple):
+    """Training rows on the workers.
+
+    Attributes
+    ----------
+    rows : list of Future
+        Their `WorkerRows`, in the order of the rows.
+    places : list of Place
+        The workers that hold them.
+    absent : bool array of shape (n_labels,)
+        Labels that are unknown in all rows.
+    learned : FitData
+        What an estimator has seen in place of them: no rows, but what it learned from them.
+    """
+
+    rows: list[Future]
+    places: list[Place]
+    absent: NDArray[np.bool_]
+    learned: FitData
+
+    def by_place(self, *others: Sequence[Any]) -> dict[Place, list[tuple[Any, ...]]]:
+        """List what each worker gets: its rows, and what others there are in the same order."""
+        parts: dict[Place, list[tuple[Any, ...]]] = {}
+        for place, *part in zip(self.places, self.rows, *others, strict=True):
+            parts.setdefault(place, []).append(tuple(part))
+        return parts
 
 
 class DaskEstimator(MultiLabelEstimator):
@@ -43,6 +79,35 @@ class DaskEstimator(MultiLabelEstimator):
                 X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
 (n_samples, n_features)
                     Numbers, and categories in a DataFrame; NaN is a missing value.
+                """,
+            "on_workers": """
+                Every worker needs this package and the XGBoost of this project.
+
+                Attributes
+                ----------
+                client : distributed.Client
+                    Where to train; by default the current client. It is neither copied nor pickled
+                    with the estimator.
+                """,
+            "collections": """
+                X : Dask array or DataFrame of shape (n_samples, n_features)
+                    In chunks of rows: NumPy arrays, CSR matrices or DataFrames, which may have
+                    categorical columns, with the same categories or not. NaN is a missing value.
+                Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
+                    In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
+                sample_weight : Dask array or Series of shape (n_samples,), optional
+                    Weights of the rows, in the same chunks.
+                """,
+            "coll_cfg": """
+                coll_cfg : xgboost.collective.Config, optional
+                    Addresses, ports and timeouts of the workers' connections. A worker that freezes
+                    is noticed after `timeout` (by default half an hour), or when Dask gives it up.
+                """,
+            "errors_on_workers": """
+                WorkerLostError
+                    If a worker disappears during training. The estimator is left as it was.
+                PluginMissingError
+                    If the installed XGBoost has no multi-label plugin.
                 """,
         }
     )
@@ -140,13 +205,37 @@ class DaskEstimator(MultiLabelEstimator):
             raise ValueError("The client is asynchronous; fit needs a synchronous one.")
         return client
 
+    def _place(
+        self,
+        local: MultiLabelEstimator,
+        sparse_zeros: SparseZeros,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any = None,
+    ) -> PlacedRows:
+        """Let workers check their rows, and a local estimator see a summary of all of them."""
+        rows, summaries = place_rows(
+            self._training_client(), X, Y, sample_weight, sparse_zeros, groups
+        )
+        learned = check_fit_data(local, *stand_ins(summaries))
+        places = [summary.place for summary in summaries]
+        return PlacedRows(rows, places, absent_labels(summaries), learned)
+
     def _deal_folds(
-        self, rows: Sequence[Future], absent: NDArray[np.bool_], n_folds: int, seed: int | None
+        self, placed: PlacedRows, n_folds: int, seed: int | None, *, by_groups: bool = False
     ) -> list[Future]:
-        """Let a worker divide the rows into folds; the fold numbers stay on the workers."""
-        client = self.client
-        bits = client.map(_positive_bits, rows, absent=absent, pure=False)
-        dealt = client.submit(deal_folds, bits, len(absent), n_folds, seed, pure=False)
+        """Let a worker divide the rows into folds; the fold numbers stay on the workers.
+
+        It gets which labels are positive in each row, or the groups, and nothing else.
+        """
+        client, rows, absent = self.client, placed.rows, placed.absent
+        if by_groups:
+            groups = client.map(_groups, rows, pure=False)
+            dealt = client.submit(deal_groups, groups, n_folds, pure=False)
+        else:
+            bits = client.map(_positive_bits, rows, absent=absent, pure=False)
+            dealt = client.submit(deal_folds, bits, len(absent), n_folds, seed, pure=False)
         return [client.submit(getitem, dealt, i, pure=False) for i in range(len(rows))]
 
 
@@ -186,6 +275,10 @@ def become_fitted(estimator: MultiLabelEstimator, fitted: MultiLabelEstimator) -
 
 def _positive_bits(rows: WorkerRows, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return positive_bits(rows.data.Y, absent)
+
+
+def _groups(rows: WorkerRows) -> NDArray[Any]:
+    return rows.groups
 
 
 def _proba(model: MultiLabelEstimator, X: Any) -> NDArray[np.floating]:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.features import Features, SparseZeros, check_features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import grouped_folds, stratified_folds
 from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
 from xdcc.chain import DynamicChainClassifier
@@ -106,35 +106,39 @@ class WorkerRows:
         Features, labels and weights. X is a DataFrame if it has categories.
     summary : Summary
         What the client needs to know about them.
+    groups : array of shape (n_samples,)
+        Groups of the rows; None for each if there are none.
     """
 
     data: FitData
     summary: Summary
+    groups: NDArray[Any]
 
 
 def join_chunks(
-    chunks: Sequence[tuple[int, Any, Any, Any]], sparse_zeros: SparseZeros
+    chunks: Sequence[tuple[int, Any, Any, Any, Any]], sparse_zeros: SparseZeros
 ) -> WorkerRows | None:
     """Check a worker's chunks and put them together, in their order; None if no chunk has a row.
 
-    A chunk is its number, X, Y and `sample_weight` or None. A ValueError says which chunk is not
-    what an estimator takes, or differs from the others in its columns.
+    A chunk is its number, X, Y, and `sample_weight` and groups or None. A ValueError says which
+    chunk is not what an estimator takes, or differs from the others in its columns.
     """
     checked = [_check_chunk(*chunk, sparse_zeros) for chunk in chunks if _has_rows(*chunk)]
     if not checked:
         return None
-    layout = require_same_layout(layout for _, layout in checked)
-    data = concatenate([part for part, _ in checked])
+    layout = require_same_layout(layout for _, layout, _ in checked)
+    data = concatenate([part for part, _, _ in checked])
     counts = slice(None) if data.sample_weight is None else data.sample_weight > 0
     counted = data.Y[counts]
     is_known = ~np.isnan(counted).all(axis=0)
     X: Any = data.X
     categories = tuple(X.iloc[:, position].array.unique() for position in layout.categorical)
-    return WorkerRows(data, Summary(Place.here(), layout, len(counted) > 0, is_known, categories))
+    summary = Summary(Place.here(), layout, len(counted) > 0, is_known, categories)
+    return WorkerRows(data, summary, np.concatenate([groups for _, _, groups in checked]))
 
 
 def join_measured_chunks(
-    chunks: Sequence[tuple[int, Any, Any, None]], estimator: DynamicChainClassifier
+    chunks: Sequence[tuple[int, Any, Any, None, None]], estimator: DynamicChainClassifier
 ) -> tuple[Features, Labels] | None:
     """Check chunks of an evaluation set against an estimator and put them together.
 
@@ -142,9 +146,9 @@ def join_measured_chunks(
     if no chunk has a row; raises a ValueError that says which chunk the estimator does not take.
     """
     checked = []
-    for number, X, Y, weight in chunks:
+    for number, X, Y, *_ in chunks:
         with _says_which(number):
-            if _has_rows(number, X, Y, weight):
+            if _has_rows(number, X, Y):
                 features = check_features(estimator, X)
                 labels = check_labels_as_in_fit(estimator, features, _as_matrix(Y))
                 checked.append(FitData(features, labels, None))
@@ -209,15 +213,21 @@ def deal_folds(
     return np.split(stratified_folds(positive, n_folds, seed), ends[:-1])
 
 
+def deal_groups(groups: Sequence[NDArray[Any]], n_folds: int) -> list[NDArray[np.intp]]:
+    """Divide all rows into folds by their groups, as :func:`deal_folds` does by their labels."""
+    ends = np.cumsum([len(part) for part in groups])
+    return np.split(grouped_folds(np.concatenate(groups), n_folds), ends[:-1])
+
+
 def _check_chunk(
-    number: int, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
-) -> tuple[FitData, Layout]:
+    number: int, X: Any, Y: Any, sample_weight: Any, groups: Any, sparse_zeros: SparseZeros
+) -> tuple[FitData, Layout, NDArray[Any]]:
     estimator = DynamicChainClassifier(sparse_zeros=sparse_zeros)
     with _says_which(number):
         checked_X = check_features(estimator, X, reset=True)
         # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
         labels = check_labels(_as_matrix(Y))
-        check_consistent_length(checked_X, labels.Y, sample_weight)
+        check_consistent_length(checked_X, labels.Y, sample_weight, groups)
         weight = check_weight(sample_weight, len(labels.Y), some_positive=False)
     feature_names = getattr(estimator, "feature_names_in_", None)
     categorical = tuple(getattr(estimator, "categories_", ()))
@@ -230,7 +240,9 @@ def _check_chunk(
         label_names=tuple(labels.learned["label_names_"]),
         labels_are_named=labels.learned["_labels_are_named"],
     )
-    return FitData(X if categorical else checked_X, labels.Y, weight), layout
+    data = FitData(X if categorical else checked_X, labels.Y, weight)
+    of_rows = np.full(len(labels.Y), None) if groups is None else np.asarray(groups)
+    return data, layout, of_rows
 
 
 @contextmanager
@@ -242,7 +254,7 @@ def _says_which(number: int) -> Iterator[None]:
         raise ValueError(f"Chunk {number} of the rows: {error}") from error
 
 
-def _has_rows(number: int, X: Any, Y: Any, sample_weight: Any) -> bool:
+def _has_rows(number: int, X: Any, Y: Any, *of_rows: Any) -> bool:
     return max(X.shape[0], Y.shape[0]) > 0
 
 

@@ -5,9 +5,10 @@ stands for is decided here, from the shape of the data.
 """
 
 from dataclasses import field
+from itertools import chain
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self
+from typing import Any, Literal, NamedTuple, NotRequired, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,23 +21,36 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.importance import LabelImportances
+from xdcc.base.labels import Labels
 from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
+from xdcc.base.workers import from_all
 from xdcc.forest import _sketched_growing
-from xdcc.forest.columns import FeatureColumns, feature_columns
+from xdcc.forest.columns import CategoryBins, are_sparse, feature_columns
 from xdcc.forest.forest import (
     ExtraTrees,
+    MemoryNeed,
     TreeShape,
-    check_memory,
     grow_forest,
+    join,
     label_rows,
     mean_proba,
+    share_of_trees,
 )
 from xdcc.forest.importance import impurity_decrease
 
 _OOB_SAMPLES = 0.632
 """Share of rows in a tree's sample if some are to be out of it: as many as a bootstrap finds."""
+
+
+class _Plan(NamedTuple):
+    """How a forest grows on some rows."""
+
+    categorical: NDArray[np.bool_]  # (n_features,), which are discrete
+    is_sparse: NDArray[np.bool_]  # (n_features,)
+    shape: TreeShape
+    memory: MemoryNeed
 
 
 @declares_parameters
@@ -165,7 +179,8 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             If a parameter is outside its domain, X, Y or the weights are not as described, or
             out-of-bag probabilities are asked of trees that grow on all rows.
         MemoryError
-            If this machine has no memory for so many trees.
+            If so many trees may take more memory than is available. It is estimated before any of
+            them grows.
         """
         data = self._begin_fit(X, Y, sample_weight)
         if self.oob_proba and self.max_samples == 1:
@@ -173,20 +188,23 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
                 "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
                 "max_samples must be below 1, or None for the default."
             )
-        categorical = categorical_mask(
-            self.n_features_in_, data.feature_types, self.categorical_features
-        )
         random = generator_from(self.random_state)
         threads = n_threads(self.n_jobs)
         rows, labels, weight = data.X, data.Y, data.sample_weight
         counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
         if weight is not None:
             rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
-        columns = feature_columns(rows, categorical, self.max_bin, threads)
-        shape = self._shape(columns, *labels.shape)
-        check_memory(shape, self.n_estimators, labels.shape[1], len(columns.least), threads)
+        categorical, is_sparse, shape, memory = self._plan(rows, labels, data.feature_types)
+        memory.require(f"{self.n_estimators} trees of {shape.n_sampled} rows")
+        categories = CategoryBins.of(rows, categorical, self.max_bin)
+        of_labels = label_rows(labels, weight)
+        own = share_of_trees(self.n_estimators, len(labels))
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
-        forest = grow_forest(columns, label_rows(labels, weight), shape, seeds, threads)
+        grown = []
+        if len(seeds[own]):
+            columns = feature_columns(rows, is_sparse, categories, self.max_bin, threads)
+            grown = [grow_forest(columns, of_labels, shape, seeds[own], threads)]
+        forest = join(list(chain.from_iterable(from_all(grown))))
         self.forest_: ExtraTrees = forest
         if self.oob_proba:
             in_sample = np.zeros((len(seeds), len(data.Y)), np.uint8)
@@ -206,6 +224,8 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         """Grow a forest without each fold, each from seeds of its own, on checked data."""
         random = generator_from(self.random_state)
         margins, estimators = np.full(data.Y.shape, np.nan), []
+        memory = self._plan(data.X, data.Y, data.feature_types).memory
+        memory.require(f"{folds.n_folds} forests of {self.n_estimators} trees", folds.n_folds)
         for fold in range(folds.n_folds):
             if should_end is not None and should_end(fold):
                 raise OutOfTime
@@ -216,8 +236,23 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             estimators.append(model)
         return OutOfFold(margins, estimators, clone(self))
 
-    def _shape(self, columns: FeatureColumns, n_rows: int, n_labels: int) -> TreeShape:
-        n_features, n_dense = len(columns.feature), len(columns.dense)
+    def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
+        """Estimate the bytes that a forest of each fold takes, at most."""
+        return self._plan(data.X, data.Y, data.feature_types).memory.total(n_folds)
+
+    def _plan(self, X: Features, Y: Labels, feature_types: list[str] | None) -> _Plan:
+        """Say how trees grow on checked rows, and estimate what memory they take."""
+        categorical = categorical_mask(X.shape[1], feature_types, self.categorical_features)
+        is_sparse = are_sparse(X, categorical)
+        shape = self._shape(is_sparse, *Y.shape)
+        own, n_sparse = share_of_trees(self.n_estimators, len(Y)), int(is_sparse.sum())
+        n_trees, threads = own.stop - own.start, n_threads(self.n_jobs)
+        memory = MemoryNeed.of(shape, n_trees, X, Y.shape[1], n_sparse, threads)
+        return _Plan(categorical, is_sparse, shape, memory)
+
+    def _shape(self, is_sparse_feature: NDArray[np.bool_], n_rows: int, n_labels: int) -> TreeShape:
+        n_features = len(is_sparse_feature)
+        n_dense = n_features - int(is_sparse_feature.sum())
         is_sparse = 2 * n_dense < n_features
         n_drawn = self._n_drawn(n_features, is_sparse=is_sparse)
         share = self.max_samples

@@ -1,14 +1,14 @@
 """``FeatureColumns``: X in the two forms in which trees search it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.categories import category_values
 from xdcc.base.features import Features
+from xdcc.base.workers import from_all, sum_of_all
 from xdcc.forest import _binning
 
 SPARSE_SHARE = 0.2
@@ -70,8 +70,61 @@ class FeatureColumns:
     category_bin: NDArray[np.uint8]
 
 
+@dataclass(frozen=True)
+class CategoryBins:
+    """Bins of the discrete features' values, the same for workers that train together.
+
+    Attributes
+    ----------
+    value, start, bin : float32, int32 and uint8 arrays
+        Column c of X has the values from ``start[c]`` to ``start[c + 1]``, in these bins.
+    """
+
+    value: NDArray[np.float32]
+    start: NDArray[np.int32]
+    bin: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, X: Features, categorical: NDArray[np.bool_], max_bin: int) -> Self:
+        """Put the values that occur in bins of their own; the rarest of too many share one."""
+        columns = sparse.csc_matrix(X) if sparse.issparse(X) else X
+        values, bins = [np.empty(0, np.float32)], [np.empty(0, np.uint8)]
+        sizes = np.zeros(len(categorical) + 1, np.int32)
+        for column in np.flatnonzero(categorical).tolist():
+            of_rows = _values(columns, np.array([column]))[0]
+            known = of_rows[~np.isnan(of_rows)]
+            values.append(np.unique(np.concatenate(from_all(np.unique(known)))))
+            position = np.searchsorted(values[-1], known)
+            counts = sum_of_all(np.bincount(position, minlength=len(values[-1])))
+            rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
+            bins.append(np.minimum(rank, max_bin - 1).astype(np.uint8))
+            sizes[column + 1] = len(values[-1])
+        return cls(np.concatenate(values), np.cumsum(sizes, dtype=np.int32), np.concatenate(bins))
+
+    def bins_of(self, column: int, values: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Get the bins of a column's values in rows, `MISSING` for NaN."""
+        part = slice(self.start[column], self.start[column + 1])
+        known = ~np.isnan(values)
+        bins = np.full(len(values), MISSING, np.uint8)
+        bins[known] = self.bin[part][np.searchsorted(self.value[part], values[known])]
+        return bins
+
+
+def are_sparse(X: Features, categorical: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which features are sparse, `(n_features,)`; NaN is not 0, a stored 0 is."""
+    if isinstance(X, sparse.csr_matrix):
+        stored = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
+    else:
+        stored = np.count_nonzero(X, axis=0)
+    return np.asarray((stored <= SPARSE_SHARE * X.shape[0]) & ~categorical)
+
+
 def feature_columns(
-    X: Features, categorical: NDArray[np.bool_], max_bin: int, n_threads: int
+    X: Features,
+    is_sparse: NDArray[np.bool_],
+    categories: CategoryBins,
+    max_bin: int,
+    n_threads: int,
 ) -> FeatureColumns:
     """Bring features into the form in which trees search them.
 
@@ -79,11 +132,12 @@ def feature_columns(
     ----------
     X : float32 array or CSR matrix of shape (n_rows, n_features)
         Checked features; NaN is a missing value, what a sparse X does not store is 0.
-    categorical : bool array of shape (n_features,)
-        Which features are discrete.
+    is_sparse : bool array of shape (n_features,)
+        Which features are sparse.
+    categories : CategoryBins
+        Bins of the discrete features.
     max_bin : int
-        Most bins of a dense feature, at most 255. If a discrete one has more values, the rarest
-        share a bin.
+        Most bins of the other dense features, at most 255.
     n_threads : int
         Number of threads.
 
@@ -95,21 +149,12 @@ def feature_columns(
     if sparse.issparse(X):
         columns = sparse.csc_matrix(X)
         columns.eliminate_zeros()
-        stored = np.diff(columns.indptr)
-    else:
-        stored = np.count_nonzero(X, axis=0)
-    is_sparse = (stored <= SPARSE_SHARE * X.shape[0]) & ~categorical
+    categorical = np.diff(categories.start) > 0
     of_dense, of_sparse = np.flatnonzero(~is_sparse), np.flatnonzero(is_sparse)
     values = _values(columns, of_dense)
-    category_value, category_start = category_values(columns, categorical)
-    category_bin = np.zeros(len(category_value), np.uint8)
-    for number in np.flatnonzero(categorical[of_dense]).tolist():
-        column = int(of_dense[number])
-        part = slice(category_start[column], category_start[column + 1])
-        values[number], category_bin[part] = _bin_categories(
-            values[number], category_value[part], max_bin
-        )
     dense, edge, edge_start = _binning.bin_columns(values, max_bin, n_threads)
+    for number in np.flatnonzero(categorical[of_dense]).tolist():
+        dense[number] = categories.bins_of(int(of_dense[number]), values[number])
     entries = sparse.csc_matrix(columns[:, of_sparse])
     by_rows = sparse.csr_matrix(entries)
     least, largest, is_binary = _ranges(entries)
@@ -132,9 +177,9 @@ def feature_columns(
         column_row=entries.indices.astype(np.int32),
         column_value=entries.data,
         is_binary=bool(is_binary and not is_missing.any()),
-        category_value=category_value,
-        category_start=category_start,
-        category_bin=category_bin,
+        category_value=categories.value,
+        category_start=categories.start,
+        category_bin=categories.bin,
     )
 
 
@@ -155,16 +200,3 @@ def _ranges(X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
     least, largest = np.fmin.reduceat(X.data, first), np.fmax.reduceat(X.data, first)
     extremes[0, filled], extremes[1, filled] = np.fmin(least, 0), np.fmax(largest, 0)
     return extremes[0], extremes[1], bool((least == largest).all())
-
-
-def _bin_categories(
-    values: NDArray[np.float32], categories: NDArray[np.float32], max_bin: int
-) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Bins of a discrete feature's rows, NaN where missing, and of its categories."""
-    known = ~np.isnan(values)
-    position = np.searchsorted(categories, values[known])
-    counts = np.bincount(position, minlength=len(categories))
-    bins = np.minimum(np.argsort(np.argsort(-counts, kind="stable"), kind="stable"), max_bin - 1)
-    of_rows = values.copy()
-    of_rows[known] = bins[position]
-    return of_rows, bins.astype(np.uint8)

@@ -8,9 +8,9 @@ shares instead. :func:`grow_forest` encodes what the kernel that grows trees nee
 (``_prediction.pyx``).
 """
 
-import os
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,23 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
+from xdcc.base.memory import require_memory
+from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
+from xdcc.forest._sketched_growing import KINDS
 from xdcc.forest.columns import FeatureColumns
 
 _LEAF_BYTES = 52
 """Memory that a leaf takes with its share of the tests above it, without its rows."""
+
+_VALUE_BYTES = 13
+"""Memory of a value of a dense feature: the value, a sorted one, its bin, and a copy."""
+
+_ENTRY_BYTES = 24
+"""Memory of an entry of a sparse X: with its position in three forms."""
+
+_LABEL_BYTES = 8
+"""Memory of a label of a row while positive and unknown ones are listed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,7 @@ class LabelRows:
     unknown_start, unknown : int64 array of shape (n_rows + 1,), int32 array
         The same for labels that are unknown.
     mean : float64 array of shape (n_labels,)
-        Mean of each label over the rows in which it is known.
+        Mean of each label over the rows, of all workers, in which it is known.
     weight : float32 array of shape (n_rows,) or (0,)
         Positive weights of the rows; empty if all count equally.
     """
@@ -148,55 +160,63 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     is_unknown = np.isnan(Y)
     positive, unknown = sparse.csr_array(Y == 1), sparse.csr_array(is_unknown)
     by_row = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
+    mean = sum_of_all(by_row @ positive) / sum_of_all(by_row @ ~is_unknown)
     return LabelRows(
         positive.indptr.astype(np.int64),
         positive.indices.astype(np.int32),
         unknown.indptr.astype(np.int64),
         unknown.indices.astype(np.int32),
-        (by_row @ positive) / (by_row @ ~is_unknown),
+        mean,
         np.empty(0, np.float32) if weight is None else weight,
     )
 
 
-def check_memory(
-    shape: TreeShape, n_trees: int, n_labels: int, n_sparse: int, n_threads: int
-) -> None:
-    """Stop before a forest is grown that this machine has no memory for.
+class MemoryNeed(NamedTuple):
+    """Bytes that forests take, at most.
 
-    Parameters
+    Attributes
     ----------
-    shape : TreeShape
-        How trees grow.
-    n_trees : int
-        Number of trees.
-    n_labels : int
-        Number of labels.
-    n_sparse : int
-        Number of sparse features.
-    n_threads : int
-        Number of threads.
-
-    Raises
-    ------
-    MemoryError
-        If the largest forest of this shape, or growing it, takes more than the memory of the
-        machine.
+    forest : float
+        A grown forest; it is there twice while trees are joined.
+    growing : float
+        What threads need besides while they grow trees.
+    data : float
+        The features as trees search them, and the labels as leaves refer to them.
     """
-    n_rows, n_values = shape.n_sampled, shape.sketch_size or n_labels
-    n_leaves = max(n_rows // shape.min_samples_leaf, 1)
-    grown = 2 * n_trees * (4 * n_rows + _LEAF_BYTES * n_leaves)  # twice while trees are joined
-    n_slots = n_rows.bit_length()  # the smaller child grows first
-    growing = 16 * n_rows * n_values + 4 * n_sparse * (1 + n_values) * n_slots
-    needed = grown + min(n_threads, n_trees) * growing
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
-        if growing * n_threads > grown:
-            advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
-        raise MemoryError(
-            f"{n_trees} trees of {n_rows} rows may take {needed / 2**30:.1f} GiB, but this machine "
-            f"has {memory / 2**30:.1f} GiB. {advice}"
+
+    forest: float
+    growing: float
+    data: float
+
+    @classmethod
+    def of(
+        cls, shape: TreeShape, n_trees: int, X: Features, n_labels: int, n_sparse: int, threads: int
+    ) -> Self:
+        """Estimate them for trees on rows `X`; each worker gets the trees of all."""
+        n_rows, n_values = shape.n_sampled, shape.sketch_size or n_labels
+        n_leaves = max(n_rows // shape.min_samples_leaf, 1)
+        n_slots = n_rows.bit_length()  # the smaller child grows first
+        of_thread = 16.0 * n_rows * n_values + 4.0 * n_sparse * (1 + n_values) * n_slots
+        of_data = float(_VALUE_BYTES * X.shape[0] * X.shape[1])
+        if isinstance(X, sparse.csr_matrix):
+            n_dense = X.shape[1] - n_sparse
+            of_data = float(_VALUE_BYTES * X.shape[0] * n_dense + _ENTRY_BYTES * X.nnz)
+        return cls(
+            grand_total(n_trees * (4.0 * n_rows + _LEAF_BYTES * n_leaves)),
+            min(threads, n_trees) * of_thread,
+            of_data + float(_LABEL_BYTES * X.shape[0] * n_labels),
         )
+
+    def total(self, n_forests: int = 1) -> float:
+        """Add up what so many forests take that are grown one after the other."""
+        return (n_forests + 1) * self.forest + self.growing + self.data
+
+    def require(self, what: str, n_forests: int = 1) -> None:
+        """Raise a `MemoryError`, on all workers, if there is not so much memory."""
+        advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
+        if self.growing > 2 * self.forest:
+            advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
+        require_memory(self.total(n_forests), what, advice)
 
 
 def grow_forest(
@@ -233,6 +253,77 @@ def grow_forest(
         category_start=columns.category_start,
         category_bin=columns.category_bin,
     )
+
+
+def share_of_trees(n_trees: int, n_rows: int) -> slice:
+    """Tell which trees a worker grows, by the number of its rows: as large a share as of the rows.
+
+    Examples
+    --------
+    >>> share_of_trees(200, 1000)
+    slice(0, 200, None)
+    """
+    before, n_rows_of_all = rows_of_all(n_rows)
+    first, end = (n_trees * n // max(n_rows_of_all, 1) for n in (before, before + n_rows))
+    return slice(first, end)
+
+
+def join(forests: Sequence[ExtraTrees]) -> ExtraTrees:
+    """Join forests whose labels have the same means, and whose categories have the same bins.
+
+    Parameters
+    ----------
+    forests : sequence of ExtraTrees
+        At least one.
+
+    Returns
+    -------
+    ExtraTrees
+        All trees, in their order.
+    """
+    if len(forests) == 1:
+        return forests[0]
+    of_labels = [forest.labels for forest in forests]
+    n_nodes = [len(forest.kind) for forest in forests]
+    n_leaves = [len(forest.leaf_weight) for forest in forests]
+    n_rows = [len(labels.positive_start) - 1 for labels in of_labels]
+    is_leaf = np.concatenate([forest.kind for forest in forests]) == KINDS["leaf"]
+    child = [forest.child for forest in forests]
+    labels = LabelRows(
+        _joined_starts([each.positive_start for each in of_labels]),
+        np.concatenate([each.positive for each in of_labels]),
+        _joined_starts([each.unknown_start for each in of_labels]),
+        np.concatenate([each.unknown for each in of_labels]),
+        of_labels[0].mean,
+        np.concatenate([each.weight for each in of_labels]),
+    )
+    joined = ("kind", "missing", "feature", "threshold", "category_set", "leaf_weight")
+    return replace(
+        forests[0],
+        **{
+            name: np.concatenate([getattr(forest, name) for forest in forests])
+            for name in (*joined, "label", "share")
+        },
+        start=_joined_starts([forest.start for forest in forests]),
+        child=np.where(is_leaf, _moved(child, n_leaves), _moved(child, n_nodes)),
+        row_start=_joined_starts([forest.row_start for forest in forests]),
+        row=_moved([forest.row for forest in forests], n_rows),
+        label_start=_joined_starts([forest.label_start for forest in forests]),
+        labels=labels,
+    )
+
+
+def _moved[T: np.integer](parts: Sequence[NDArray[T]], sizes: Sequence[int]) -> NDArray[T]:
+    """Concatenate numbers of things, of which each part has so many."""
+    first = np.cumsum([0, *sizes[:-1]])
+    pairs = zip(parts, first, strict=True)
+    return np.concatenate([part + part.dtype.type(at) for part, at in pairs])
+
+
+def _joined_starts(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Concatenate the beginnings of lists, each followed by the end of the last list."""
+    ends = [start[1:] for start in starts]
+    return np.append(starts[0][:1], _moved(ends, [int(start[-1]) for start in starts]))
 
 
 @documented

@@ -21,6 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.workers import largest
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
@@ -226,6 +227,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         self.text_like_ = columns.text_like
         self.coef_names_ = columns.names(list(names), categories)
         rows = columns.transform(data.X)
+        if largest(sparse.issparse(rows)):  # with many rows, maybe of another worker
+            rows = sparse.csr_matrix(rows)
         design = None if sparse.issparse(rows) else Design(rows)
         if design is not None:
             rows = design.transform(rows)

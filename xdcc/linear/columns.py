@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
+from xdcc.base.workers import sum_of_all
 from xdcc.linear.logistic import Floats, Matrix
 
 _FEWEST_WORDS = 50
@@ -53,12 +54,12 @@ class Columns:
             weight = np.ones(X.shape[0])
         elif not weight.all():
             X, weight = X[weight > 0], weight[weight > 0]
-        share = np.asarray(weight / weight.sum(dtype=np.float64), dtype=np.float64)
+        share = np.asarray(weight / _total(weight), dtype=np.float64)
         missing = _missing(X)
         fill = np.where(n_categories > 0, 0.0, _known_means(X, missing, share))
         if text_like is None:
             text_like = _is_text_like(X, n_categories)
-        has_indicator = np.asarray(missing.sum(axis=0)).ravel() > 0
+        has_indicator = sum_of_all(np.asarray(missing.sum(axis=0)).ravel()) > 0
         n_columns = np.maximum(n_categories, 1).sum() + has_indicator.sum()
         one = np.ones(n_columns)
         unscaled = cls(n_categories, fill, has_indicator, one, text_like, one)
@@ -177,9 +178,10 @@ def _known_means(X: Features, missing: Any, share: Floats) -> Floats:
         known.data[np.isnan(known.data)] = 0
     else:
         known = np.where(missing, 0.0, X)
-    weight = 1 - share @ missing
+    weight = 1 - sum_of_all(share @ missing)
+    total = sum_of_all(share @ known)
     # Less is the rounding error of the sum.
-    return np.divide(share @ known, weight, out=np.zeros(X.shape[1]), where=weight > 1e-12)
+    return np.divide(total, weight, out=np.zeros(X.shape[1]), where=weight > 1e-12)
 
 
 def _is_text_like(X: Features, n_categories: NDArray[np.intp]) -> bool:
@@ -187,18 +189,22 @@ def _is_text_like(X: Features, n_categories: NDArray[np.intp]) -> bool:
     if n_categories.any() or X.shape[1] < _FEWEST_WORDS:
         return False
     values = X.data if isinstance(X, sparse.csr_matrix) else X
-    if (values < 0).any():
-        return False
-    n_missing = np.isnan(values).sum()
-    n_known = X.shape[0] * X.shape[1] - n_missing
-    return bool(n_known - np.count_nonzero(values) + n_missing > _FEWEST_ZEROS * n_known)
+    n_entries, n_missing = X.shape[0] * X.shape[1], np.isnan(values).sum()
+    n_zeros = n_entries - np.count_nonzero(values)
+    counts = np.array([(values < 0).sum(), n_zeros, n_entries - n_missing], dtype=np.int64)
+    n_negative, n_zeros, n_known = sum_of_all(counts)
+    return bool(not n_negative and n_zeros > _FEWEST_ZEROS * n_known)
 
 
 def _document_frequencies(complete: Matrix, weight: NDArray[np.floating]) -> Floats:
     """Compute inverse document frequencies."""
-    total = weight.sum(dtype=np.float64)
-    found = np.asarray(weight.astype(np.float64) @ (complete != 0)).ravel()
-    return np.log((1 + total) / (1 + found)) + 1
+    found = sum_of_all(np.asarray(weight.astype(np.float64) @ (complete != 0)).ravel())
+    return np.log((1 + _total(weight)) / (1 + found)) + 1
+
+
+def _total(weight: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Add up the weights of the rows of all workers; an array without dimensions."""
+    return sum_of_all(np.array(weight.sum(dtype=np.float64)))
 
 
 def _inverse_deviations(complete: Matrix, share: Floats) -> Floats:
@@ -209,10 +215,11 @@ def _inverse_deviations(complete: Matrix, share: Floats) -> Floats:
 
 def _variances(columns: Matrix, share: Floats) -> Floats:
     """Compute the variance of each column, 0 if it is constant."""
-    means = np.asarray(share @ columns).ravel()
+    means = sum_of_all(np.asarray(share @ columns).ravel())
     if isinstance(columns, sparse.csr_matrix):
-        variances = np.asarray(share @ columns.multiply(columns)).ravel() - means**2
+        squares = sum_of_all(np.asarray(share @ columns.multiply(columns)).ravel())
+        variances = squares - means**2
     else:
-        variances = share @ (columns - means) ** 2
+        variances = sum_of_all(share @ (columns - means) ** 2)
     # The variance of a constant column may be a rounding error.
     return np.where(variances > 1e-10 * means**2, variances, 0.0)

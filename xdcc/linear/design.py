@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+from xgboost import collective
 
+from xdcc.base.workers import of_first, rows_of_all, sum_of_all
 from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**25
@@ -41,14 +43,15 @@ class Design:
             self.mean = _sparse_means(sparse.csr_matrix(X, dtype=float))
             return
         dense = _dense(X)
-        n_known = np.maximum(np.isfinite(dense).sum(axis=0), 1)
-        self.mean = np.nansum(dense, axis=0) / n_known
+        n_known = np.maximum(sum_of_all(np.isfinite(dense).sum(axis=0)), 1)
+        self.mean = sum_of_all(np.nansum(dense, axis=0)) / n_known
         centred = self._centred(dense)
-        n_samples, n_features = centred.shape
-        if min(n_samples, n_features) > _MOST_AXES:
+        n_samples, n_features = rows_of_all(len(centred))[1], centred.shape[1]
+        by_features = n_features <= n_samples or collective.is_distributed()
+        if (n_features if by_features else n_samples) > _MOST_AXES:
             return
-        if n_features <= n_samples:
-            self.axes = linalg.eigh(centred.T @ centred)[1]
+        if by_features:
+            self.axes = of_first(linalg.eigh(sum_of_all(centred.T @ centred))[1])
         else:
             basis, triangle = linalg.qr(centred.T, mode="economic")
             self.axes = basis @ linalg.eigh(triangle @ triangle.T)[1]

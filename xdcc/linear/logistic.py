@@ -24,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
+from xgboost import collective
 
 from xdcc.base.threads import n_threads
+from xdcc.base.workers import rows_of_all, sum_of_all
 
 type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
@@ -129,8 +131,11 @@ def one_by_one(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any
 
 @contextmanager
 def solver_threads(n_jobs: int | None) -> Iterator[Run]:
-    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
-    count = n_threads(n_jobs)
+    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself.
+
+    Workers that train together wait for each other in every step, so they have one thread each.
+    """
+    count = 1 if collective.is_distributed() else n_threads(n_jobs)
     with threadpool_limits(1, "blas"):
         if count == 1:
             yield one_by_one
@@ -170,9 +175,12 @@ def solve(
 
 
 def _mean_squares(X: Matrix) -> Floats:
-    """Compute the means of the squared features."""
+    """Compute the means of the squared features, over the rows of all workers."""
     squares = X.multiply(X) if isinstance(X, sparse.csr_matrix) else X * X
-    return np.asarray(squares.mean(axis=0), dtype=X.dtype).ravel()
+    own = np.zeros(X.shape[1], dtype=X.dtype)
+    if X.shape[0]:
+        own = np.asarray(squares.mean(axis=0), dtype=X.dtype).ravel()
+    return sum_of_all(own * np.divide(X.shape[0], rows_of_all(X.shape[0])[1], dtype=X.dtype))
 
 
 def model_blocks(n_models: int) -> Iterator[slice]:
@@ -204,7 +212,7 @@ class _Descent:
         self._l2 = np.full((len(start), 1), penalty.l2, dtype=start.dtype)
         self._l2[-1] = penalty.l2_intercept
         # Models with almost no weight have the absolute tolerance of models with one row.
-        self._total = np.maximum(problems.weights.sum(axis=0), 1)
+        self._total = np.maximum(sum_of_all(problems.weights.sum(axis=0)), 1)
         z = linear_predictor(X, start, problems.extra)
         objective, proba = self._value(start, z)
         self._now = _Point(start, z, objective, self._gradient(start, proba))
@@ -251,7 +259,8 @@ class _Descent:
         proba = np.where(z >= 0, 1.0, decay)
         decay += 1
         proba /= decay
-        return _dots(self._problems.weights, loss) + self._penalty.of(coef), proba
+        value = sum_of_all(_dots(self._problems.weights, loss))
+        return value + self._penalty.of(coef), proba
 
     def _gradient(self, coef: Floats, proba: Floats) -> Floats:
         residual = self._problems.weights * (proba - self._problems.targets)
@@ -260,6 +269,7 @@ class _Descent:
         if self._problems.extra is not None:
             gradient[-2] = _dots(residual, self._problems.extra)
         gradient[-1] = residual.sum(axis=0)
+        gradient = sum_of_all(gradient)
         gradient += self._l2 * coef
         return gradient
 
@@ -267,11 +277,11 @@ class _Descent:
         """Estimate the diagonals of the Hessians, as if the curvature did not depend on X."""
         curvature = self._problems.weights * proba * (1 - proba)
         # If all weights are zero, use any positive number.
-        total = np.maximum(curvature.sum(axis=0), np.finfo(curvature.dtype).tiny)
+        total = np.maximum(sum_of_all(curvature.sum(axis=0)), np.finfo(curvature.dtype).tiny)
         diagonal = np.zeros((len(mean_square) + 2, len(total)), dtype=curvature.dtype)
         diagonal[:-2] = mean_square[:, None] * total
         if self._problems.extra is not None:
-            diagonal[-2] = _dots(curvature, self._problems.extra**2)
+            diagonal[-2] = sum_of_all(_dots(curvature, self._problems.extra**2))
         diagonal[-1] = total
         return diagonal + self._l2
 

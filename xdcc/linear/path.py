@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
+from xdcc.base.workers import sum_of_all
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
     Floats,
@@ -139,7 +140,7 @@ class FoldPath:
         )
         self._n_steps += 1
         judged, _ = folds.of_tested(_take(data, labels)._replace(X=self.margins[:, labels]))
-        return log_losses(judged, judged.X)
+        return sum_of_all(log_losses(judged, judged.X))
 
     def at(self, C: Floats) -> "FoldModels":
         """Train all labels at strengths `C` (n_labels,)."""

@@ -17,9 +17,9 @@
 #include <optional>   // for optional
 #include <vector>     // for vector
 
+#include "../../../src/common/math.h"                 // for Logit
 #include "../../../src/common/optional_weight.h"      // for OptionalWeights
 #include "../../../src/objective/init_estimation.h"   // for CheckInitInputs
-#include "../../../src/objective/regression_loss.h"   // for LogisticRegression
 #include "../../../src/objective/regression_param.h"  // for RegLossParam
 #include "../param/param.h"                           // for LabelFeatureParam, LabelWeightParam
 #include "../param/split_method.h"                    // for kObjectivePrefix, SplitMethodName
@@ -27,7 +27,7 @@
 #include "../vectorised.h"                            // for XDCC_TARGET_CLONES, Float8, Int8
 #include "logistic.h"                                 // for XDCC_LOGISTIC, kLogisticLanes
 #include "logistic_loss.h"                            // for LogisticLoss, OffersLogisticLoss
-#include "xgboost/base.h"                             // for Args, GradientPair, bst_target_t
+#include "xgboost/base.h"                             // for Args, GradientPair, kRtEps
 #include "xgboost/context.h"                          // for Context
 #include "xgboost/data.h"                             // for MetaInfo
 #include "xgboost/host_device_vector.h"               // for HostDeviceVector
@@ -38,8 +38,6 @@
 
 namespace xgboost::multilabel {
 namespace {
-using Loss = obj::LogisticRegression;
-
 /** @brief Turn margins into probabilities, in place. */
 XDCC_TARGET_CLONES void ApplyLogistic(float* values, std::size_t n) {
   for (std::size_t i = 0; i < n; i += kLogisticLanes) {
@@ -175,7 +173,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     for (auto& v : base_score->Data()->HostVector()) {
       CHECK(v >= 0.0f && v <= 1.0f)
           << "base_score of `" << name_ << "` must be a probability in [0, 1]. Got: " << v;
-      v = Loss::ProbToMargin(v);
+      v = common::Logit(std::clamp(v, kRtEps, 1.0f - kRtEps));
     }
   }
 
