@@ -7,8 +7,9 @@ DataFrame, and of one row and 10,000 rows of yeast for chains and mixtures, in t
 estimators. The same rows are predicted several times in a row, so the model is in the cache.
 """
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ from experiments.speed.data import Features, Labels
 from experiments.speed.stopwatch import measure_cost
 from experiments.speed.suites import Job
 from xdcc.automatic import MultiLabelClassifier
+from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.data import load_dataset
+from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import CompiledModel, to_treelite
 
 type Predict = Callable[[Any], Any]
@@ -39,6 +43,11 @@ MODELS = {
     "mixture, subset accuracy": MultiLabelClassifier("subset_accuracy", n_jobs=1),
     "refit, F1": MultiLabelClassifier("example_f1", refit=True, n_jobs=1),
     "refit, subset accuracy": MultiLabelClassifier("subset_accuracy", refit=True, n_jobs=1),
+    "random decision trees": RandomDecisionTreeClassifier(n_jobs=1),
+    "random decision trees, no chain": RandomDecisionTreeClassifier(chain=None, n_jobs=1),
+    "rules": BoomerClassifier(n_jobs=1),
+    "LaCovaC tree": LaCovaCClassifier(n_jobs=1),
+    "LaCovaC forest": LaCovaCForestClassifier(n_jobs=1),
 }
 
 
@@ -114,12 +123,13 @@ def compare(
     print(f"{what} {old:.4f} ms, compiled {new:.4f} ms, {old / new:.1f} times as fast", flush=True)
 
 
-def compare_models() -> None:
-    """Compare chains and mixtures with their estimators, for one row and for 10,000."""
+def compare_models(names: Iterable[str]) -> None:
+    """Compare compiled models with their estimators, for one row and for 10,000."""
     train, test = load_dataset("yeast", "train"), load_dataset("yeast", "test")
     X = np.asarray(test.X, dtype=np.float32)
     many = X[np.random.default_rng(0).integers(0, len(X), BATCHES[-1])]
-    for name, model in MODELS.items():
+    for name in names:
+        model = MODELS[name]
         compiled = CompiledModel(model.fit(train.X, train.Y), n_jobs=1)
         for method in ("predict_proba", "predict"):
             what = f"{name}, {method}: estimator"
@@ -144,4 +154,4 @@ def compare_frame() -> None:
 
 if __name__ == "__main__":
     compare_frame()
-    compare_models()
+    compare_models(sys.argv[1:] or MODELS)

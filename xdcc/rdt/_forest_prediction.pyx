@@ -17,7 +17,24 @@ from xdcc.kernels.rows cimport run_rows
 from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch" (const void* address) nogil
+
+
+cdef enum:
+    LEAVES_AHEAD = 8               # whose counts are fetched meanwhile
+    TREES_AT_A_TIME = 8            # their nodes are in few pages of memory
+
+
 # --------------------------------------------------------------------------- pointers to a forest
+
+
+cdef struct Node:
+    # What a step reads of a node: a row of `Forest._nodes`.
+    int32_t index
+    float threshold
+    int32_t child
+    int32_t kind_and_branches      # the kind in the last three bits
 
 
 cdef struct ForestView:
@@ -26,12 +43,8 @@ cdef struct ForestView:
     int64_t n_trees
     int64_t n_targets
     const int64_t* start           # [n_trees + 1] first node of each tree
-    const int8_t* kind             # of each node
-    const int32_t* index
-    const float* threshold
-    const float* value
-    const int32_t* child
-    const int32_t* branches
+    const Node* nodes
+    const float* value             # of each node
     const int32_t* disjunction
     const int32_t* leaf_size       # of each leaf
     const int64_t* target_start    # leaf k has target[target_start[k] : target_start[k + 1]]
@@ -42,17 +55,17 @@ cdef struct ForestView:
     double size_exponent
 
 
-cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighting):
-    """Point to the arrays of a `Forest`."""
+cdef inline int32_t kind_of(const Node* node) noexcept nogil:
+    return node.kind_and_branches & 7
+
+
+cdef inline ForestView view_forest(forest, nodes, bint labelsets, double sigma, weighting):
+    """Point to the arrays of a `Forest`, and to its `_nodes`, which must stay alive, too."""
     cdef ForestView view
     view.n_trees = len(forest.start) - 1
     view.start = elements[int64_t](forest.start)
-    view.kind = elements[int8_t](forest.kind)
-    view.index = elements[int32_t](forest.index)
-    view.threshold = elements[float](forest.threshold)
+    view.nodes = <const Node*>elements[int32_t](nodes.ravel())
     view.value = elements[float](forest.value)
-    view.child = elements[int32_t](forest.child)
-    view.branches = elements[int32_t](forest.branches)
     view.disjunction = elements[int32_t](forest.disjunction)
     view.leaf_size = elements[int32_t](forest.leaf_size)
     targets = "labelset" if labelsets else "label"
@@ -76,9 +89,14 @@ cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighti
 
 cdef struct Visit:
     int32_t node                   # the node to visit
-    size_t path                    # number of label tests on the path to its parent
-    int32_t label                  # label that the parent tests, -1 if it cannot rule leaves out
-    int8_t value                   # value of this label that leads to the node
+    int32_t tree
+    int64_t test                   # last label test above it that can rule leaves out, or -1
+
+
+cdef struct LabelTest:
+    int32_t label
+    int8_t value                   # value of the label that leads on
+    int64_t above                  # label test above it, or -1
 
 
 cdef struct Contradiction:
@@ -89,9 +107,10 @@ cdef struct Contradiction:
 
 cdef cppclass Instance:
     """Working memory for one instance."""
-    vector[Visit] stack
-    vector[int32_t] path_label     # label tests on the path
-    vector[int8_t] path_value
+    vector[Visit] visits           # of nodes of the same depth
+    vector[Visit] below            # of their children
+    vector[Visit] ends             # at leaves
+    vector[LabelTest] tests
     vector[int32_t] leaf           # reached leaves that a label can rule out
     vector[int32_t] leaf_tree
     vector[uint8_t] is_alive       # whether a reached leaf is not ruled out
@@ -111,11 +130,12 @@ cdef inline int32_t next_node(
     const ForestView* forest, int32_t node, const float* x
 ) noexcept nogil:
     """Find the child that a feature test selects; NO_BRANCH if the value is missing or new."""
-    cdef int32_t child = forest.child[node], k
+    cdef const Node* tested = forest.nodes + node
+    cdef int32_t child = tested.child, k
     cdef bint is_missing = False
     cdef float value
-    if forest.kind[node] == DISJUNCTION:
-        k = forest.index[node]
+    if kind_of(tested) == DISJUNCTION:
+        k = tested.index
         while forest.disjunction[k] >= 0:
             value = x[forest.disjunction[k]]
             if isnan(value):
@@ -124,102 +144,125 @@ cdef inline int32_t next_node(
                 return child + 1
             k += 1
         return NO_BRANCH if is_missing else child
-    value = x[forest.index[node]]
+    value = x[tested.index]
     if isnan(value):
         return NO_BRANCH
-    if forest.kind[node] == NUMERIC:
-        return child + (value > forest.threshold[node])
-    for k in range(forest.branches[node]):
+    if kind_of(tested) == NUMERIC:
+        return child + (value > tested.threshold)
+    for k in range(tested.kind_and_branches >> 3):
         if forest.value[child + k] == value:
             return child + k
     return NO_BRANCH
 
 
-cdef inline void push_visit(
-    Instance* instance, int32_t node, int32_t label, int8_t value
+cdef inline void visit_child(
+    const ForestView* forest, Instance* instance, const Visit* visit, int32_t child, int64_t test
 ) noexcept nogil:
-    """Push a node on the stack, with the current path."""
-    cdef Visit visit
-    visit.node = node
-    visit.path = instance.path_label.size()
-    visit.label = label
-    visit.value = value
-    instance.stack.push_back(visit)
+    """Note a child of a visited node, and fetch what the next step reads."""
+    cdef Visit following
+    following.node = child
+    following.tree = visit.tree
+    following.test = test
+    prefetch(forest.nodes + child)
+    instance.below.push_back(following)
 
 
-cdef inline void restore_path(Instance* instance, const Visit* visit) noexcept nogil:
-    """Restore the path to a node from the stack."""
-    instance.path_label.resize(visit.path)
-    instance.path_value.resize(visit.path)
-    if visit.label >= 0:
-        instance.path_label.push_back(visit.label)
-        instance.path_value.push_back(visit.value)
+cdef inline void visit_node(
+    const ForestView* forest, Instance* instance, const Visit* visit, const float* x,
+    const int8_t* known,
+) noexcept nogil:
+    """Go on to the children of a node that a row reaches; `known` is as in ``find_leaves``."""
+    cdef const Node* node = forest.nodes + visit.node
+    cdef int32_t child = NO_BRANCH, branch, label = -1
+    cdef int64_t test = visit.test
+    cdef LabelTest passed
+    if kind_of(node) != LABEL:
+        child = next_node(forest, visit.node, x)
+    elif node.threshold < forest.sigma:
+        label = node.index
+        if known != NULL:
+            if known[label] >= 0:
+                child = node.child + known[label]
+            # No chain follows that could rule out a leaf.
+            label = -1
+    if child != NO_BRANCH:
+        visit_child(forest, instance, visit, child, test)
+        return
+    for branch in range(node.kind_and_branches >> 3):
+        if label >= 0:
+            passed.label = label
+            passed.value = <int8_t>branch
+            passed.above = visit.test
+            test = <int64_t>instance.tests.size()
+            instance.tests.push_back(passed)
+        visit_child(forest, instance, visit, node.child + branch, test)
 
 
 cdef inline void reach_leaf(
-    const ForestView* forest, Instance* instance, int32_t leaf, int64_t tree
+    const ForestView* forest, Instance* instance, int32_t leaf, const Visit* visit
 ) noexcept nogil:
     """Add the counts of a leaf to those of its tree, and its contradictions to the lists."""
-    cdef size_t i
-    cdef int64_t k
-    cdef int32_t label
+    cdef int64_t k, test = visit.test
     cdef Contradiction pair
-    cdef double* positives = instance.positives.data() + tree * forest.n_targets
-    instance.size[tree] += forest.leaf_size[leaf]
+    cdef const LabelTest* passed
+    cdef double* positives = instance.positives.data() + visit.tree * forest.n_targets
+    instance.size[visit.tree] += forest.leaf_size[leaf]
     for k in range(forest.target_start[leaf], forest.target_start[leaf + 1]):
         positives[forest.target[k]] += forest.target_count[k]
-    if instance.path_label.empty():
+    if test < 0:
         return
     pair.reached = <int32_t>instance.leaf.size()
     instance.leaf.push_back(leaf)
-    instance.leaf_tree.push_back(<int32_t>tree)
+    instance.leaf_tree.push_back(visit.tree)
     instance.is_alive.push_back(1)
-    for i in range(instance.path_label.size()):
-        label = instance.path_label[i]
-        pair.value = 1 - instance.path_value[i]
-        pair.following = instance.first_contradiction[label]
-        instance.first_contradiction[label] = <int64_t>instance.contradiction.size()
+    while test >= 0:
+        passed = &instance.tests[test]
+        pair.value = 1 - passed.value
+        pair.following = instance.first_contradiction[passed.label]
+        instance.first_contradiction[passed.label] = <int64_t>instance.contradiction.size()
         instance.contradiction.push_back(pair)
+        test = passed.above
 
 
-cdef inline void traverse_tree(
-    const ForestView* forest, Instance* instance, int64_t tree, const float* x, const int8_t* known
+cdef inline void find_leaves(
+    const ForestView* forest, Instance* instance, int64_t first, int64_t end, const float* x,
+    const int8_t* known,
 ) noexcept nogil:
-    """Find the leaves of a tree that an instance reaches.
+    """Find the leaves that an instance reaches in some trees, side by side.
 
-    `known` is 0, 1 or -1 (unknown) for each label. With NULL, contradictions are recorded for a
-    chain, which decides the labels later.
+    Steps in different trees do not wait for each other's memory. `known` is 0, 1 or -1 (unknown)
+    for each label. With NULL, contradictions are recorded for a chain, which decides the labels
+    later.
     """
     cdef Visit visit
-    cdef int32_t node, child, branch, label
-    push_visit(instance, <int32_t>forest.start[tree], -1, 0)
-    while not instance.stack.empty():
-        visit = instance.stack.back()
-        instance.stack.pop_back()
-        restore_path(instance, &visit)
-        node = visit.node
-        while True:
-            if forest.kind[node] == LEAF:
-                reach_leaf(forest, instance, forest.index[node], tree)
-                break
-            child = NO_BRANCH
-            label = -1
-            if forest.kind[node] != LABEL:
-                child = next_node(forest, node, x)
-            elif forest.threshold[node] < forest.sigma:
-                label = forest.index[node]
-                if known != NULL:
-                    if known[label] >= 0:
-                        child = forest.child[node] + known[label]
-                    # No chain follows that could rule out a leaf.
-                    label = -1
-            if child == NO_BRANCH:
-                for branch in range(forest.branches[node]):
-                    push_visit(instance, forest.child[node] + branch, label, <int8_t>branch)
-                break
-            node = child
-    instance.path_label.clear()
-    instance.path_value.clear()
+    cdef int64_t tree
+    cdef size_t i, ahead
+    instance.below.clear()
+    instance.ends.clear()
+    visit.test = -1
+    for tree in range(first, end):
+        visit.tree = <int32_t>tree
+        visit.node = <int32_t>forest.start[tree]
+        instance.below.push_back(visit)
+    while not instance.below.empty():
+        instance.visits.swap(instance.below)
+        instance.below.clear()
+        for i in range(instance.visits.size()):
+            visit = instance.visits[i]
+            if kind_of(forest.nodes + visit.node) == LEAF:
+                visit.node = forest.nodes[visit.node].index
+                prefetch(forest.leaf_size + visit.node)
+                prefetch(forest.target_start + visit.node)
+                instance.ends.push_back(visit)
+            else:
+                visit_node(forest, instance, &visit, x, known)
+    for i in range(instance.ends.size()):
+        ahead = i + LEAVES_AHEAD
+        if ahead < instance.ends.size():
+            prefetch(forest.target + forest.target_start[instance.ends[ahead].node])
+            prefetch(forest.target_count + forest.target_start[instance.ends[ahead].node])
+        visit = instance.ends[i]
+        reach_leaf(forest, instance, visit.node, &visit)
 
 
 cdef inline void reset(const ForestView* forest, Instance* instance) noexcept nogil:
@@ -324,11 +367,15 @@ cdef inline void average_trees(const ForestView* forest, Instance* instance) noe
 cdef inline void predict_instance(
     const ForestView* forest, Instance* instance, const float* x, const int8_t* known
 ) noexcept nogil:
-    """Traverse all trees and compute the posteriors; `known` is as in ``traverse_tree``."""
-    cdef int64_t tree
+    """Traverse all trees and compute the posteriors; `known` is as in ``find_leaves``."""
+    cdef int64_t tree, group, first, end
     reset(forest, instance)
+    instance.tests.clear()
+    for group in range((forest.n_trees + TREES_AT_A_TIME - 1) // TREES_AT_A_TIME):
+        first = group * TREES_AT_A_TIME
+        end = min(first + TREES_AT_A_TIME, forest.n_trees)
+        find_leaves(forest, instance, first, end, x, known)
     for tree in range(forest.n_trees):
-        traverse_tree(forest, instance, tree, x, known)
         evaluate_tree(forest, instance, tree)
     average_trees(forest, instance)
 
@@ -460,7 +507,8 @@ cdef void write_posteriors(void* data, const float* x, int64_t row, int thread) 
 
 def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):
     """Return the weighted mean posteriors and R; see ``_forest_prediction.pyi``."""
-    cdef ForestView view = view_forest(forest, labelsets, sigma, weighting)
+    nodes = forest._nodes
+    cdef ForestView view = view_forest(forest, nodes, labelsets, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads
@@ -502,7 +550,8 @@ cdef void decide_row(void* data, const float* x, int64_t row, int thread) noexce
 
 def chain(forest, X, rule, sigma, weighting, n_threads):
     """Decide the labels of each instance one after another; see ``_forest_prediction.pyi``."""
-    cdef ForestView view = view_forest(forest, False, sigma, weighting)
+    nodes = forest._nodes
+    cdef ForestView view = view_forest(forest, nodes, False, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads

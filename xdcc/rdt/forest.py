@@ -7,6 +7,7 @@ forest with random tests (``_forest_growing.pyx``); :func:`forest_posteriors` pr
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,16 @@ class Forest:
     labelset_count: NDArray[np.int32]
     n_labels: int
     n_labelsets: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what prediction derives."""
+        return {name: value for name, value in vars(self).items() if name != "_nodes"}
+
+    @cached_property
+    def _nodes(self) -> NDArray[np.int32]:
+        """What a step reads of each node, together: `Node` in ``_forest_prediction.pyx``."""
+        columns = self.index, self.threshold.view(np.int32), self.child
+        return np.column_stack((*columns, self.branches << 3 | self.kind))
 
 
 class TreeShape(NamedTuple):

@@ -132,8 +132,10 @@ _CONSTRUCTED = (
 _LATER = frozenset({"callbacks", "constraints", "refit"})
 """Parameters that files of 0.2 lack: they get their defaults."""
 
-_LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config"})
-"""Requests about arguments of `fit`, which no longer matter, and what `set_output` has set."""
+_LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config", "_nodes"})
+"""Requests about arguments of `fit`, which no longer matter, what `set_output` has set, and nodes
+of random trees as the kernel reads them.
+"""
 
 
 @dataclass(frozen=True)
