@@ -207,6 +207,35 @@ def test_the_page_of_decision_rules_says_what_the_rule_leaves_of_a_lead(report):
     assert sentence in " ".join(RULES_PAGE.read_text().split())
 
 
+FAIR = {
+    measure: f"## {measure}: trees, mixture and decision rule"
+    for measure in ("Example-based F1", "Subset accuracy", "Hamming accuracy")
+}
+
+
+def test_the_page_of_decision_rules_and_the_readme_show_the_fair_league(report):
+    study = report["studies/fair-league/REPORT.md"]
+    shares = {measure: table_after(study, title) for measure, title in FAIR.items()}
+    shown = table_after(RULES_PAGE.read_text(), "RF-PCT-like) and Hamming accuracy (extra trees):")
+    assert {line.strip("`") for line in shown} == shares["Subset accuracy"].keys()
+    for line, cells in shown.items():
+        means = [shares[measure][line.strip("`")]["decision rule"] for measure in FAIR]
+        assert list(cells.values()) == means
+    text, found = " ".join((REPOSITORY / "README.md").read_text().split()), {}
+    for measure, of_line in shares.items():
+        found[measure] = [
+            of_line[line]["decision rule"]
+            for line in ("MultiLabelClassifier", "LightGBM", "extra trees", "RF-PCT-like")
+        ]
+        assert found[measure][0] == max(cells["decision rule"] for cells in of_line.values())
+    f1, accuracy, hamming = found.values()
+    assert (
+        f"F1 {f1[0]} (LightGBM {f1[1]}, extra trees {f1[2]}, a multi-output forest {f1[3]})" in text
+    )
+    assert f"subset accuracy {accuracy[0]} ({', '.join(accuracy[1:])})" in text
+    assert f"Hamming accuracy {hamming[0]} ({', '.join(hamming[1:])})" in text
+
+
 def test_the_page_of_the_order_free_chain_shows_its_likelihood(report):
     shown = table_after(ORDER_FREE_PAGE.read_text(), "Log-loss of labelsets")
     study = report["studies/order-free/REPORT.md"]
