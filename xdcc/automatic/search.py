@@ -75,6 +75,9 @@ _RULES_PER_CALIBRATION = 6.0
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
 
+_LEAST_OF_WHOLE = 0.5
+"""Share of the time that a second level may need, without which it is not begun."""
+
 _LEAST_ROWS = 300
 """With fewer rows models of all rows were no better than those of the folds."""
 
@@ -396,7 +399,8 @@ class Search:
         self._reserve(0)
         candidate = self._second_level()
         if self._budget.is_limited:
-            affordable = self._budget.has(self._budget.whole(candidate))
+            # Most end early; one that does not is given up when the time is over.
+            affordable = self._budget.has(_LEAST_OF_WHOLE * self._budget.whole(candidate))
         else:
             usual = usual_candidates(self._shape)
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
