@@ -278,7 +278,28 @@ def make_folds(
 
 
 def require_known(folds: Folds, data: FitData) -> None:
-    """Stop if a fold trains on no row, of any worker, with a known label and a positive weight."""
+    """Stop if a fold trains on no row, of any worker, with a known label and a positive weight.
+
+    Parameters
+    ----------
+    folds : Folds
+        Of the rows.
+    data : FitData
+        The rows of this worker.
+
+    Raises
+    ------
+    ValueError
+        With the fold.
+
+    Examples
+    --------
+    >>> data = FitData(np.zeros((3, 1)), np.array([[1.0], [np.nan], [0.0]]), None)
+    >>> require_known(Folds(np.array([0, 1, 1])), data)
+    >>> require_known(Folds(np.array([0, 1, 0])), data)
+    Traceback (most recent call last):
+    ValueError: Fold 0 of cv trains on no row with a known label and a positive weight.
+    """
     for fold in range(folds.n_folds):
         if not grand_total(float(data.counts[folds.trains(fold)].sum())):
             raise ValueError(
