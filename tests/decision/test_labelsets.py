@@ -162,6 +162,13 @@ def test_probabilities_of_zero_and_one_stay_finite():
         assert_array_equal(labels[1:], [[0, 1], [1, 0]])
 
 
+def test_margins_that_are_no_numbers_predict_no_label():
+    known = KnownLabelsets.of(np.eye(30, dtype=int))
+    margins = np.vstack((np.full((2, 30), [[np.nan], [np.inf]]), np.arange(30)))
+    (labels,) = known.posterior_of(margins).decide(margins, [(True, 1.0, 0.5, 1.0)])
+    assert_array_equal(labels.sum(axis=1), [0, 0, 1])
+
+
 def test_another_number_of_labels():
     with pytest.raises(ValueError, match="Y_proba has 3 labels, the known labelsets have 2"):
         KnownLabelsets.of([[1, 0]]).posterior_of(np.full((1, 3), 0.5))

@@ -7,7 +7,7 @@
 #define XDCC_DECISION_LABELSET_RULES_H_
 
 #include <algorithm>   // for fill_n, max, max_element, min, minmax_element, partial_sort, sort
-#include <cmath>       // for exp
+#include <cmath>       // for exp, isfinite
 #include <cstddef>     // for size_t
 #include <cstdint>     // for int8_t, int32_t, int64_t
 #include <functional>  // for greater
@@ -224,6 +224,9 @@ struct RowPosterior {
     double total = 0.0, empty = 0.0;
     for (std::int64_t i = 0; i < known.n_sets; ++i) {
       total += tempered[i] * rule.weight[i];
+    }
+    if (!std::isfinite(total)) {  // a margin is not, and numbers that are none cannot be sorted
+      return;
     }
     auto const n_sizes = static_cast<std::int64_t>(known.sizes.size());
     joint.assign(known.n_labels * n_sizes, 0.0);
