@@ -7,6 +7,7 @@ measure). The other labels are predicted by the decision rule that is best for t
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -26,7 +27,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class _Floor:
+class _Floor(ABC):
     """A least value of a share of rows."""
 
     at_least: float
@@ -41,9 +42,9 @@ class _Floor:
             if not domain.accepts(value) and (name, value) != ("confidence", None):
                 raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {domain}.")
 
+    @abstractmethod
     def _among(self, true: Floats, predicted: Floats) -> Floats:
         """Count the rows of which a share is to be high."""
-        raise NotImplementedError
 
     def values(self, true: Floats, predicted: Floats, both: Floats) -> Floats:
         """Return the share, or the least that it is with this confidence; -1 of no rows."""
