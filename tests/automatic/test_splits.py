@@ -192,7 +192,7 @@ def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
 
 
 def test_two_models_of_all_rows(monkeypatch):
-    """By default, without a budget: unless it costs too much, rows are few, or a row is in no fold."""
+    """By default: unless that costs too much, rows are few, or a row is in no fold."""
     monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X))
     of_folds = _classifier(refit=False).fit(X, Y)
     model = _classifier().fit(X, Y)

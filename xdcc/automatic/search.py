@@ -337,9 +337,7 @@ class Search:
                 estimators = self._on_all_rows(found.unfitted, found.n_seeds, self._data)
             elif self._can_use_all_rows([name]):
                 with suppress(NotEnoughMemoryError):
-                    estimators = self._on_all_rows(
-                        found.unfitted, self._n_on_all_rows, self._data
-                    )
+                    estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, self._data)
             yield Member(name, float(share), estimators, found.calibration)
 
     def _can_use_all_rows(self, names: list[str]) -> bool:

@@ -198,7 +198,9 @@ def train_out_of_fold(
     return OutOfFold(best_margins, models, unfitted)
 
 
-def train_on_all_rows(models: Sequence[Any], data: FitData, params: Sequence[dict[str, Any]]) -> None:
+def train_on_all_rows(
+    models: Sequence[Any], data: FitData, params: Sequence[dict[str, Any]]
+) -> None:
     """Train boosters of one kind on all rows, on the same bins.
 
     Parameters

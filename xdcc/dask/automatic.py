@@ -57,10 +57,10 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     there. Folds and candidates are those of a local search. Boosters and linear models are those of
     the local estimator, except for rounding, if no feature has more values than a booster has bins
     (64). Otherwise the quantiles of the workers are merged, and bins can differ slightly. Forests
-    differ, as their trees see fewer rows. With a `time_budget` each worker can draw its own rows for
-    a booster. On rows of a sample, see `oof_proba_`, the labels are calibrated, and the client chooses the rule; all other margins
-    stay with the workers. One worker gets the labels of all rows, or their groups, to divide them
-    into folds.
+    differ, as their trees see fewer rows. With a `time_budget` each worker can draw its own rows
+    for a booster. On rows of a sample, see `oof_proba_`, the labels are calibrated, and the client
+    chooses the rule; all other margins stay with the workers. One worker gets the labels of all
+    rows, or their groups, to divide them into folds.
 
     Examples
     --------
