@@ -84,7 +84,7 @@ METHODS = {
         build=_auto,
         params={"measure": "example_f1"},
         scores={"log_loss": log_loss},
-        revision=2,
+        revision=3,
     ),
     "order_free": Method(
         title="one multi-label booster for chains of any order",

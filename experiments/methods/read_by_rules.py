@@ -99,5 +99,6 @@ METHODS = {
         params={"measure": "example_f1"},
         readings={"labels": predicted_labels, "at 0.5": _at_half},
         scores={"log_loss": log_loss},
+        revision=2,
     )
 }

@@ -138,7 +138,8 @@ def test_refit(cv, tmp_path):
         if candidate.name in names:
             found = out_of_fold(candidate.estimator(number, 1), data, folds)
             [refitted] = model.members_[names.index(candidate.name)].estimators
-            expected = found.unfitted.fit(X, Y).predict_proba(X_NEW)
+            again = found.unfitted.set_params(random_state=refitted.random_state).fit(X, Y)
+            expected = again.predict_proba(X_NEW)
             np.testing.assert_allclose(refitted.predict_proba(X_NEW), expected, atol=1e-6)
     assert (model.predict_proba(X_NEW) != of_folds.predict_proba(X_NEW)).any()
     save_model(model, tmp_path / "model.xdcc")
@@ -163,13 +164,14 @@ def test_a_time_budget_leaves_time_to_refit(monkeypatch):
     names = [member.name for member in model.members_]
     of_members = table.seconds[table.candidate.isin(names)].sum()
     # A calibration takes two looks, a rule six times as long.
-    assert reserved[-1] == 6 + of_members / 2
+    assert reserved[-2:] == [6 + of_members / 2, 6]
     n_seeds = table[table.share > 0].set_index("candidate").seeds
     assert [len(member.estimators) for member in model.members_] == n_seeds[names].tolist()
 
 
 def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
     """As many models as there are folds, with other seeds, if there are enough rows."""
+    data = check_fit_data(MultiLabelXGBClassifier(), X, Y)
     monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
     is_of_all = {}
     for least in (len(X) + 1, len(X)):
@@ -177,8 +179,9 @@ def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
         model = _classifier(time_budget=600).fit(X, Y)
         of_all = []
         for estimator in model.estimators_:
-            again = clone(estimator).fit(X, Y).predict_proba(X_NEW)
-            of_all.append(np.allclose(estimator.predict_proba(X_NEW), again, atol=1e-6))
+            [again] = clone(estimator)._fit_with_seeds(data, [estimator.random_state])
+            same = np.array_equal(estimator.predict_proba(X_NEW), again.predict_proba(X_NEW))
+            of_all.append(same)
         is_of_all[least] = of_all
     assert not any(is_of_all[len(X) + 1])
     assert all(is_of_all[len(X)])
@@ -186,6 +189,30 @@ def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
         is_linear = isinstance(member.estimators[0], LogisticLabels)
         assert len(member.estimators) == (1 if is_linear else 3)
         assert len({each.random_state for each in member.estimators}) == len(member.estimators)
+
+
+def test_two_models_of_all_rows(monkeypatch):
+    """By default: unless that costs too much, rows are few, or a row is in no fold."""
+    monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X))
+    of_folds = _classifier(refit=False).fit(X, Y)
+    model = _classifier().fit(X, Y)
+    assert model.cv_results_["score"] == of_folds.cv_results_["score"]
+    for member in model.members_:
+        is_linear = isinstance(member.estimators[0], LogisticLabels)
+        assert len(member.estimators) == (1 if is_linear else 2)
+        assert len({each.random_state for each in member.estimators}) == len(member.estimators)
+
+    def keeps_those_of_folds(**params):
+        found = _classifier(**params).fit(X, Y)
+        booster = found.members_[0].estimators
+        return len(booster) == 3
+
+    assert keeps_those_of_folds(cv=TimeSeriesSplit(3))
+    monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X) + 1)
+    assert keeps_those_of_folds()
+    monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X))
+    monkeypatch.setattr("xdcc.automatic.search._LONGEST_ON_ALL_ROWS", 0)
+    assert keeps_those_of_folds()
 
 
 def test_a_linear_member_is_one_model():
@@ -227,6 +254,6 @@ def test_bad_input(make, cv, groups, message):
     assert not hasattr(model, "folds_")
 
 
-def test_refit_is_true_or_false():
-    with pytest.raises(ValueError, match="refit='yes': it must be True or False"):
+def test_values_of_refit():
+    with pytest.raises(ValueError, match="refit='yes': it must be 'auto' or True or False"):
         _classifier(refit="yes").fit(X, Y)

@@ -114,7 +114,7 @@ def test_trees_are_shared_by_the_number_of_rows(
 ) -> None:
     """Each forest has all trees, and the leaves know the labels of all rows of other folds."""
     monkeypatch.setattr("xdcc.automatic.search.Mixture.admit", admits("extra trees"))
-    found = on(two).fit(rows(X), rows(UNKNOWN), rows(WEIGHT))
+    found = on(two, refit=False).fit(rows(X), rows(UNKNOWN), rows(WEIGHT))
     forests = members(found, SketchedExtraTreesClassifier)
     assert len(forests) == 2
     for fold, model in enumerate(forests):
@@ -223,7 +223,9 @@ def test_a_forest_that_one_worker_has_no_memory_for_is_left_out(
 
 
 @pytest.mark.usefixtures("no_boosters")
-@pytest.mark.parametrize(("params", "n_models"), [({"refit": True}, 1), ({"time_budget": 600}, 2)])
+@pytest.mark.parametrize(
+    ("params", "n_models"), [({}, 2), ({"refit": True}, 1), ({"time_budget": 600}, 2)]
+)
 def test_members_are_trained_on_all_rows(
     two: Any, monkeypatch: pytest.MonkeyPatch, params: dict[str, Any], n_models: int
 ) -> None:

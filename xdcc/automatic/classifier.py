@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, NotRequired, Self
+from typing import Any, Literal, NotRequired, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
 from xdcc.base.domains import (
     Anything,
+    Choice,
     Either,
     Number,
     Seed,
@@ -78,10 +79,13 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         then the members are trained on all rows. None sets no limit; only then do the same data and
         seed give the same model on every machine.
     {cv}
-    refit : bool, default=False
+    refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that
-        the folds found, to predict new rows. That is several times faster than the models of all
-        folds together, and suits folds of a time series, of which the first train on few rows.
+        the folds found, to predict new rows. "auto": two models of each member, with other seeds,
+        or as many as folds if a `time_budget` lasts. The models of the folds stay where that would
+        take long, with fewer than 300 rows, and if a row is in no fold. True: one model of each,
+        which predicts fastest and suits folds of a time series, of which the first train on few
+        rows. False: the models of all folds.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
@@ -112,9 +116,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         probabilities is that of `oof_proba_`, of the rows that a fold tests.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
-        `estimators`, for each seed one for each fold, or a single one if it is linear or with
-        ``refit=True``. With a `time_budget` that is long enough, they are trained on all rows, as
-        many as there are folds.
+        `estimators`, models of all rows as `refit` says (one if it is linear), or for each seed
+        one for each fold (those of a linear member are averaged).
     stacked_ : list of Member
         The second level, one or none: a booster whose features are the members' log-odds. Its
         `share` is taken from theirs.
@@ -161,7 +164,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             "constraints": Anything(),
             "time_budget": Either(Number(low=0, low_open=True), None),
             "cv": CV,
-            "refit": Switch(),
+            "refit": Either(Choice(("auto",)), Switch()),
             "random_state": Seed(),
             "n_jobs": Threads(),
             "verbose": Verbosity(),
@@ -172,7 +175,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     constraints: Mapping[str, Constraint] | None = None
     time_budget: float | None = None
     cv: Any = 5
-    refit: bool = False
+    refit: bool | Literal["auto"] = "auto"
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -217,7 +220,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         found = Search(
             data,
             folds,
-            refit=bool(self.refit),
+            refit=self.refit,
             seed=seed,
             n_jobs=self.n_jobs,
             budget=budget,

@@ -12,9 +12,11 @@ is repeated on rows drawn again and evaluated on those that were not drawn
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
 begun that would last longer than that by its estimate. The estimates are corrected by what earlier
-candidates of the same kind took. In the end the members are trained on all rows, as many models as
-there are folds, if there is time: their mean is better than that of models on four fifths of the
-rows.
+candidates of the same kind took.
+
+In the end the members are trained on all rows if they are not too expensive: the mean of two such
+models is mostly better than that of five on four fifths of the rows, and predicts in less time.
+With a time budget there are as many as folds, if it lasts.
 """
 
 import time
@@ -22,12 +24,11 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from xgboost import collective
 
 from xdcc.automatic.candidates import (
@@ -49,7 +50,7 @@ from xdcc.base.workers import agreed, sample_of_all, sum_of_all
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
-from xdcc.decision.out_of_fold import fit_on, out_of_fold
+from xdcc.decision.out_of_fold import out_of_fold
 from xdcc.decision.proba_measures import proba_measure
 from xdcc.decision.rule_choice import (
     RuleChoice,
@@ -80,6 +81,12 @@ _LEAST_OF_WHOLE = 0.5
 
 _LEAST_ROWS = 300
 """With fewer rows models of all rows were no better than those of the folds."""
+
+_N_ON_ALL_ROWS = 2
+"""Models of all rows for each member, without a time budget."""
+
+_LONGEST_ON_ALL_ROWS = 12.0
+"""Estimated seconds on one core beyond which models of the folds have to do without a budget."""
 
 _MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
@@ -226,8 +233,8 @@ class Search:
     folds : Folds
         Which rows each fold is tested and trained on. Only rows that are tested count in the
         mixture and in the choice of the rule.
-    refit : bool
-        Whether members are trained on all rows in the end.
+    refit : bool or "auto"
+        Whether members are trained on all rows in the end; "auto": if that pays.
     seed : int
         Of the candidates.
     n_jobs : int or None
@@ -243,7 +250,7 @@ class Search:
         data: FitData,
         folds: Folds,
         *,
-        refit: bool,
+        refit: bool | Literal["auto"],
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
@@ -251,7 +258,8 @@ class Search:
     ) -> None:
         self._data, self._folds = data, folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
-        self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
+        self._refit = refit if isinstance(refit, str) else bool(refit)
+        self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
         n_rows, n_entries = sum_of_all(np.array([n_rows, n_entries])).tolist()
@@ -281,8 +289,7 @@ class Search:
             if not had_time:
                 self._try(usual_candidates(self._shape)[0])
             stacked = self._stack()
-            if not self._refit:
-                self._budget.reserve(self._for_rules)
+            self._budget.reserve(self._for_rules)
             members = list(self._chosen())
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
@@ -326,36 +333,45 @@ class Search:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
             found = self._members[name]
             estimators = found.estimators
-            if self._refit:
-                for estimator in estimators:
-                    fit_on(estimator, self._data)
-            elif self._can_use_all_rows and self._budget.has(self._seconds_on_all_rows([name])):
+            if self._refit is True:
+                estimators = self._on_all_rows(found.unfitted, found.n_seeds, self._data)
+            elif self._can_use_all_rows([name]):
                 with suppress(NotEnoughMemoryError):
-                    estimators = self._on_all_rows(found.unfitted)
+                    estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, self._data)
             yield Member(name, float(share), estimators, found.calibration)
 
-    @property
-    def _can_use_all_rows(self) -> bool:
-        """Whether models of all rows replace those of the folds if there is time."""
-        enough = self._shape.n_rows >= _LEAST_ROWS and bool(self._folds.tested.all())
-        return self._budget.is_limited and enough and not self._refit
+    def _can_use_all_rows(self, names: list[str]) -> bool:
+        """Tell whether models of all rows replace those of the folds of some members."""
+        seconds = self._seconds_on_all_rows(names)
+        return self._n_on_all_rows > 0 and self._budget.has(seconds)
 
-    def _on_all_rows(self, unfitted: Any) -> list[Any]:
-        """Train as many models as there are folds; a single one if seeds make no difference."""
-        n_models = 1 if isinstance(unfitted, LogisticLabels) else self._shape.n_folds
+    @property
+    def _n_on_all_rows(self) -> int:
+        """How many models of all rows replace those of the folds of a member with one seed."""
+        if self._refit is True:
+            return 1
+        enough = self._shape.n_rows >= _LEAST_ROWS and bool(self._folds.tested.all())
+        if self._refit is False or not enough:
+            return 0
+        if self._budget.is_limited:
+            return self._shape.n_folds
+        of_members = sum(self._members[name].candidate.seconds for name in self._mixture.names)
+        seconds = _N_ON_ALL_ROWS / (self._shape.n_folds - 1) * of_members
+        return _N_ON_ALL_ROWS if seconds <= _LONGEST_ON_ALL_ROWS else 0
+
+    def _on_all_rows(self, unfitted: Any, n_models: int, data: FitData) -> list[Any]:
+        """Train models that differ in their seeds."""
         seed = self._seed + len(self._table)
-        models = [
-            clone(unfitted).set_params(random_state=(seed + i) % 2**31) for i in range(n_models)
-        ]
-        for model in models:
-            fit_on(model, self._data)
-        return models
+        return unfitted._fit_with_seeds(data, [(seed + i) % 2**31 for i in range(n_models)])
 
     def _seconds_on_all_rows(self, names: list[str]) -> float:
-        """Estimate how long it takes to train members on all rows once for each fold."""
-        last = {row["candidate"]: row["seconds"] for row in self._table}
-        n_folds = self._shape.n_folds
-        return n_folds / (n_folds - 1) * sum(last[name] for name in names)
+        """Estimate from the table how long it takes to train members on all rows."""
+        of_folds = 0.0
+        for name in names:
+            seconds = [row["seconds"] for row in self._table if row["candidate"] == name]
+            # With ``refit=True`` there is a model for each seed.
+            of_folds += sum(seconds) if self._refit is True else seconds[-1]
+        return self._n_on_all_rows / (self._shape.n_folds - 1) * of_folds
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
@@ -387,9 +403,11 @@ class Search:
 
     def _reserve(self, seconds: float) -> None:
         """Keep time for rules, models of all rows, and so many seconds for something else."""
-        self._budget.reserve(self._for_rules + self._refit_seconds() + seconds)
-        if self._can_use_all_rows:
-            self._budget.reserve_more(self._seconds_on_all_rows(self._mixture.names))
+        on_all_rows = self._seconds_on_all_rows(self._mixture.names)
+        for_refit = on_all_rows if self._refit is True else 0.0
+        self._budget.reserve(self._for_rules + for_refit + seconds)
+        if not for_refit:
+            self._budget.reserve_more(on_all_rows)
 
     def _stack(self) -> list[Member]:
         """Train a second level on the members' margins; an empty list if it does not help."""
@@ -423,8 +441,12 @@ class Search:
         calibration, margins = self._calibrate(found.margins)
         stays = self._mixture.stack(margins)
         self._list(candidate, 1, found, margins, begun)
-        share = self._mixture.stacked_share
-        return [Member(candidate.name, share, found.estimators, calibration)] if stays else []
+        if not stays:
+            return []
+        estimators = found.estimators
+        if self._can_use_all_rows([candidate.name]):
+            estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, of_margins)
+        return [Member(candidate.name, self._mixture.stacked_share, estimators, calibration)]
 
     def _second_level(self) -> Candidate:
         n_members = max(1, len(self._mixture.names))
@@ -451,17 +473,10 @@ class Search:
         )
         self._progress.update()
 
-    def _refit_seconds(self) -> float:
-        """Estimate how long it takes to train the members on all rows."""
-        if not self._refit:
-            return 0.0
-        of_members = (r["seconds"] for r in self._table if r["candidate"] in self._mixture.names)
-        return sum(of_members) / (self._shape.n_folds - 1)
-
     def _predictors(self, found: OutOfFold) -> list[Any]:
-        """Get the estimators that predict new rows; with `refit`, one that is trained later."""
-        if self._refit:
-            return [found.unfitted]
+        """Get the models of the folds, unless others are certain to replace them."""
+        if self._refit is True:
+            return []
         if isinstance(found.unfitted, LogisticLabels):
             return [mean_model(found.estimators)]
         return found.estimators

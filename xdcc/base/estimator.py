@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -282,6 +282,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         else:
             self.fit(data, data.Y, sample_weight=data.sample_weight)
         return self
+
+    def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
+        """Fit clones on checked data, one for each seed; a single one if seeds do not matter."""
+        return [clone(self).set_params(random_state=seed)._fit_checked(data) for seed in seeds]
 
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None

@@ -35,7 +35,7 @@ from xdcc.boosting.importance import (
     label_gains,
     nameless,
 )
-from xdcc.boosting.out_of_fold import train_out_of_fold
+from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 OBJECTIVE = "multilabel:logistic"
@@ -355,6 +355,14 @@ int, default="sumGain"
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
             model.set_params(**found)
         return train_out_of_fold(model, data, params, folds, patience, should_end)
+
+    def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
+        models = [clone(self).set_params(random_state=seed) for seed in seeds]
+        for model in models:
+            model._begin_fit(data, data.Y)
+        params = [model._settled(model._native_booster_params(), data) for model in models]
+        train_on_all_rows(models, data, params)
+        return models
 
     def get_booster(self) -> xgb.Booster:
         """Return the trees, by the name that XGBoost's own estimators use.

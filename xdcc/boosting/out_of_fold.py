@@ -9,12 +9,14 @@ they are computed less often. The boosters share the bins of X: rows that a boos
 on have the weight 0, and the updater skips them.
 
 Workers can train together (:mod:`xdcc.base.workers`). Boosters that draw rows for each tree then
-draw the same as with one worker: they are drawn here, by weights of 0, not by the updater.
+draw the same as with one worker: they are drawn here, by weights of 0, not by the updater. So do
+those of :func:`train_on_all_rows`, which follow when the number of rounds is known.
 
 `LogLoss` is the log-loss of margins over known labels, for training with early stopping.
 """
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -154,21 +156,10 @@ def train_out_of_fold(
         At most `n_estimators` rounds, the same number for all folds.
     """
     # The bins come from all rows with their weights: they are made before a fold is left out.
-    with late_interrupt():
-        matrix = xgb.QuantileDMatrix(
-            data.X,
-            label=data.Y,
-            weight=data.sample_weight,
-            feature_types=data.feature_types,
-            max_bin=params.get("max_bin", 256),
-            nthread=params.get("nthread"),
-        )
-    weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
+    matrix, weight = _binned(data, params), _weights(data)
     parts = [(folds.trains(fold), folds.tests(fold)) for fold in range(folds.n_folds)]
     drawn = RowDraws.of(params, len(weight))
-    if drawn is not None:
-        params = {**params, "subsample": 1.0}
-    boosters = [xgb.Booster(params, [matrix]) for _ in parts]
+    boosters = [_booster(params, matrix, drawn) for _ in parts]
     loss = LogLoss(data.Y, np.where(folds.tested, weight, np.float32(0)))
     margins, best_margins = np.zeros(data.Y.shape, np.float32), np.zeros(data.Y.shape, np.float32)
     best_loss, n_best, n_next = np.inf, 0, 1
@@ -202,15 +193,67 @@ def train_out_of_fold(
     # Without a known label out of fold there is no log-loss: use `n_estimators`.
     n_best = n_best or estimator.n_estimators
     best_margins[~folds.tested] = np.nan
-
-    def with_booster(booster: xgb.Booster) -> Any:
-        model = copy.copy(estimator)
-        model.booster_ = booster[:n_best]
-        model.best_iteration_ = n_best - 1
-        model.evals_result_ = {}
-        if hasattr(model, "feature_names_in_"):
-            model.booster_.feature_names = list(model.feature_names_in_)
-        return model
-
+    models = [_with_booster(copy.copy(estimator), each[:n_best]) for each in boosters]
     unfitted = clone(estimator).set_params(n_estimators=n_best, early_stopping_rounds=None)
-    return OutOfFold(best_margins, [with_booster(each) for each in boosters], unfitted)
+    return OutOfFold(best_margins, models, unfitted)
+
+
+def train_on_all_rows(
+    models: Sequence[Any], data: FitData, params: Sequence[dict[str, Any]]
+) -> None:
+    """Train boosters of one kind on all rows, on the same bins.
+
+    Parameters
+    ----------
+    models : sequence of MultiLabelXGBClassifier
+        That have learned from the data; they get their boosters, of `n_estimators` rounds.
+    data : FitData
+        Checked training data.
+    params : sequence of dict
+        Parameters for `xgboost.train` of each, which differ in their seeds.
+    """
+    matrix, weight = _binned(data, params[0]), _weights(data)
+    for model, own in zip(models, params, strict=True):
+        drawn = RowDraws.of(own, len(weight))
+        booster = _booster(own, matrix, drawn)
+        for round_ in range(model.n_estimators):
+            if drawn is not None:
+                rows = drawn(round_, 0) if round_ else True
+                matrix.set_weight(np.where(rows, weight, np.float32(0)))
+            booster.update(matrix, round_)
+        _with_booster(model, booster)
+
+
+def _binned(data: FitData, params: dict[str, Any]) -> xgb.QuantileDMatrix:
+    """Put the features of all rows into bins."""
+    with late_interrupt():
+        return xgb.QuantileDMatrix(
+            data.X,
+            label=data.Y,
+            weight=data.sample_weight,
+            feature_types=data.feature_types,
+            max_bin=params.get("max_bin", 256),
+            nthread=params.get("nthread"),
+        )
+
+
+def _weights(data: FitData) -> NDArray[np.float32]:
+    """Return the weights of the rows, `(n_samples,)`."""
+    if data.sample_weight is None:
+        return np.ones(len(data.Y), np.float32)
+    return data.sample_weight.astype(np.float32)
+
+
+def _booster(params: dict[str, Any], matrix: xgb.DMatrix, drawn: RowDraws | None) -> xgb.Booster:
+    """Make a booster without trees, which draws no rows if they are `drawn` here."""
+    return xgb.Booster(params if drawn is None else {**params, "subsample": 1.0}, [matrix])
+
+
+def _with_booster(model: Any, booster: xgb.Booster) -> Any:
+    """Make an estimator fitted."""
+    model.booster_ = booster
+    model.best_iteration_ = booster.num_boosted_rounds() - 1
+    model.evals_result_ = {}
+    if hasattr(model, "feature_names_in_"):
+        model.booster_.feature_names = list(model.feature_names_in_)
+    return model

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +57,10 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     there. Folds and candidates are those of a local search. Boosters and linear models are those of
     the local estimator, except for rounding, if no feature has more values than a booster has bins
     (64). Otherwise the quantiles of the workers are merged, and bins can differ slightly. Forests
-    differ, as their trees see fewer rows. With a `time_budget`, or when members are trained on all
-    rows with ``refit=True``, each worker can draw its own rows for a booster. On rows of a sample,
-    see `oof_proba_`, the labels are calibrated, and the client chooses the rule; all other margins
-    stay with the workers. One worker gets the labels of all rows, or their groups, to divide them
-    into folds.
+    differ, as their trees see fewer rows. With a `time_budget` each worker can draw its own rows
+    for a booster. On rows of a sample, see `oof_proba_`, the labels are calibrated, and the client
+    chooses the rule; all other margins stay with the workers. One worker gets the labels of all
+    rows, or their groups, to divide them into folds.
 
     Examples
     --------
@@ -139,7 +138,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             absent=placed.absent,
             seed=seed,
             n_jobs=self.n_jobs,
-            refit=bool(self.refit),
+            refit=self.refit,
             begun=time.perf_counter() - started,
             time_budget=self.time_budget,
             verbose=bool(self.verbose),
@@ -167,7 +166,7 @@ def _search(
     absent: NDArray[np.bool_],
     seed: int,
     n_jobs: int | None,
-    refit: bool,
+    refit: bool | Literal["auto"],
     begun: float,
     time_budget: float | None,
     verbose: bool,

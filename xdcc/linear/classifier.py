@@ -189,6 +189,9 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         data = clone(self)._begin_fit(X, Y, sample_weight)
         return self._out_of_fold(data, Folds.of(folds, len(data.Y)))
 
+    def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
+        return [clone(self)._fit_checked(data)]
+
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold:
