@@ -8,6 +8,7 @@
 - A test that needs the files of a benchmark is marked with the data sets' names, as in
   `data("emotions")`, and is skipped if they are missing. The files are taken from ``XDCC_DATA``, or
   from ``../shared/data`` if that exists.
+- A property test has no deadline: the machines are shared.
 """
 
 import os
@@ -20,6 +21,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +30,9 @@ WITHOUT_DATA = "without data"
 sys.path[:] = [*(entry for entry in sys.path if Path(entry).resolve() != ROOT), str(ROOT)]
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+settings.register_profile("shared machine", settings(deadline=None))
+settings.load_profile("shared machine")
 
 _SHARED_DATA = ROOT.parent / "shared" / "data"
 if _SHARED_DATA.is_dir():

@@ -41,6 +41,8 @@ MODELS = {
     "order-free chain": OrderFreeChainClassifier(n_jobs=1),
     "mixture, F1": MultiLabelClassifier("example_f1", n_jobs=1),
     "mixture, subset accuracy": MultiLabelClassifier("subset_accuracy", n_jobs=1),
+    "folds, F1": MultiLabelClassifier("example_f1", refit=False, n_jobs=1),
+    "folds, subset accuracy": MultiLabelClassifier("subset_accuracy", refit=False, n_jobs=1),
     "refit, F1": MultiLabelClassifier("example_f1", refit=True, n_jobs=1),
     "refit, subset accuracy": MultiLabelClassifier("subset_accuracy", refit=True, n_jobs=1),
     "random decision trees": RandomDecisionTreeClassifier(n_jobs=1),
