@@ -45,7 +45,7 @@ def make_data(kind="dense", n_rows=400, n_features=12, n_labels=7, seed=0):
             X[:, :3] = X[:, :3] > 0.5
             X = sparse.csr_matrix(X * (rng.random(X.shape) < 0.2))
         case "wide":  # more features than most rows of a node have values other than 0
-            # No value is positive: the two engines round the score of the mirrored split differently.
+            # No value is positive: the engines round the score of a mirrored split differently.
             wide = -np.tile(np.abs(X), 20) * (rng.random((n_rows, 20 * n_features)) < 0.06)
             wide[:, ::3] = np.round(wide[:, ::3])
             wide[:, 1::10] = np.where(wide[:, 1::10] == 0, np.nan, wide[:, 1::10])
