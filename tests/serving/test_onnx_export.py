@@ -102,7 +102,15 @@ def test_a_fitted_second_level():
 
 
 @pytest.mark.parametrize(
-    "rule", ["label_wise", "threshold", "threshold_per_label", "known_labelset", "f1_maximiser"]
+    "rule",
+    [
+        "label_wise",
+        "threshold",
+        "threshold_per_label",
+        "known_labelset",
+        "fitted_labelset",
+        "f1_maximiser",
+    ],
 )
 @pytest.mark.parametrize("measure", ["example_f1", "example_f2"])
 def test_every_rule(run, rows, mixed_models, rule, measure):

@@ -10,7 +10,7 @@ medical.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import xgboost as xgb
@@ -24,7 +24,6 @@ from xdcc.chain.order_free_inference import (
     LabelsetScore,
     LabelStates,
     held_out_candidates,
-    walk_to,
 )
 from xdcc.chain.order_free_training import (
     folds_to_leave_out,
@@ -115,24 +114,6 @@ def chain_seconds(shape: Shape) -> float:
     return n_trees * (n_entries * _DEPTH * PER_VISIT + PER_TREE)
 
 
-class JointTrial(NamedTuple):
-    """Scores of the chain on rows that it has not seen.
-
-    Attributes
-    ----------
-    trial : RuleTrial
-        A `JointLabelset` for each prior.
-    n_rounds : int
-        Of boosting.
-    log_loss : float
-        Of the labels of a row as a set, averaged over its labels.
-    """
-
-    trial: RuleTrial
-    n_rounds: int
-    log_loss: float
-
-
 def try_joint(
     data: FitData,
     folds: NDArray[np.intp],
@@ -140,7 +121,7 @@ def try_joint(
     measure: MeasureLike,
     seed: int,
     n_jobs: int | None,
-) -> JointTrial | None:
+) -> RuleTrial | None:
     """Train a chain on out-of-fold margins, and evaluate its rules on folds it has not seen.
 
     Parameters
@@ -158,9 +139,10 @@ def try_joint(
 
     Returns
     -------
-    JointTrial or None
-        None if labels do not depend on each other, no two folds have rows of which every label is
-        known, or so many rows are there that not all folds are left out in training.
+    RuleTrial or None
+        A `JointLabelset` for each prior. None if labels do not depend on each other, no two folds
+        have rows of which every label is known, or so many rows are there that not all folds are
+        left out in training.
     """
     constant = ConstantLabels.of(data)
     varied = constant.varied
@@ -180,20 +162,13 @@ def try_joint(
 
     Y = data.Y
     predicted = [np.zeros(Y.shape, dtype=np.int64) for _ in _PRIORS]
-    every, total = np.ones(len(Y), dtype=bool), np.zeros(len(Y))
-    for rows, booster, found in held_out_candidates(
+    every = np.ones(len(Y), dtype=bool)
+    for rows, _, found in held_out_candidates(
         trained.of_folds, own, folds, n_beams=N_BEAMS, wanted=every
     ):
         for labels, prior in zip(predicted, _PRIORS, strict=True):
             labels[np.ix_(rows, varied)] = found.best(JOINT, prior)
-        states = LabelStates.begin(booster, own.X[rows])
-        for step in walk_to(states, own.Y[rows]):
-            total[rows] -= step.log_prob
-    # Of labels that vary, the probability of a constant one is NaN.
-    total -= np.nansum(np.log(np.abs(1 - Y - constant.proba)), axis=1)
-    log_loss = float(data.weight @ total / (data.weight @ data.known.sum(axis=1)))
     known = KnownLabelsets.of_data(own)
     rules = [JointLabelset(trained.booster, constant, known, prior) for prior in _PRIORS]
     decided = [constant.in_labels(each).astype(np.int8) for each in predicted]
-    trial = trial_of(rules, decided, data, measure)
-    return JointTrial(trial, trained.booster.num_boosted_rounds(), log_loss)
+    return trial_of(rules, decided, data, measure)

@@ -4,10 +4,9 @@ Each candidate gives margins out of fold. They are calibrated, and the candidate
 if that lowers the log-loss by more than chance (:mod:`xdcc.automatic.mixture`). The log-loss
 decides, whatever the measure: it is less noisy. A second level learns from the members' margins.
 Then all decision rules are tried on the mixture's margins. For subset accuracy an order-free chain
-(:mod:`xdcc.automatic.joint_labelset`) learns from these margins how labels depend; it has a
-log-loss, too, that of whole labelsets. The score of the chosen rule is corrected for the choice: it
-is repeated on rows drawn again and evaluated on those that were not drawn
-(:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
+(:mod:`xdcc.automatic.joint_labelset`), too, learns from these margins how labels depend. The score
+of the chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on
+those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
@@ -563,7 +562,6 @@ def choose_rule(
             entries=budget.entries,
         )
     ]
-    favourite = 0
     # The chain is tried only if it costs less than the candidates do, and if every row has a
     # prediction to learn from.
     seconds = chain_seconds(found.shape)
@@ -572,6 +570,5 @@ def choose_rule(
     if measure == _FOR_LABELSETS and affordable and not constraints:
         joint = try_joint(found.data, found.folds, measure=measure, seed=seed, n_jobs=n_jobs)
         if joint is not None:
-            trials.append(joint.trial)
-            favourite = int(joint.log_loss < found.log_loss)
-    return choose(trials, measure, seed, favourite)
+            trials.append(joint)
+    return choose(trials, measure, seed)

@@ -20,6 +20,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
+from xdcc.decision.labelset_weights import fitted_weights
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.measures import Measure, beta_of
 from xdcc.decision.thresholds import threshold_for, thresholds_for
@@ -159,6 +160,17 @@ class MostProbableLabelset(_LabelsetRule):
 
 
 @dataclass(frozen=True, eq=False)
+class FittedLabelset(_LabelsetRule):
+    """The known labelset of the highest posterior by fitted weights (`labelset_weights.py`)."""
+
+    name: ClassVar[str] = "fitted_labelset"
+
+    def for_posterior(self) -> tuple[bool, float, float, float]:
+        """Describe the rule for :meth:`LabelsetPosterior.decide`; weights are its counts."""
+        return False, 1.0, 1.0, 1.0
+
+
+@dataclass(frozen=True, eq=False)
 class F1Maximiser(_LabelsetRule):
     """The labelset of the highest expected F-beta under the posterior over known labelsets."""
 
@@ -178,7 +190,13 @@ class F1Maximiser(_LabelsetRule):
 
 
 type UnconstrainedRule = (
-    LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+    LabelWise
+    | LeastCost
+    | CommonThreshold
+    | ThresholdPerLabel
+    | MostProbableLabelset
+    | FittedLabelset
+    | F1Maximiser
 )
 """What `learn_rules` learns."""
 
@@ -235,11 +253,12 @@ RULE_NAMES: tuple[str, ...] = (
     CommonThreshold.name,
     ThresholdPerLabel.name,
     MostProbableLabelset.name,
+    FittedLabelset.name,
     F1Maximiser.name,
 )
 """Kinds of rules, the simplest first: of equally good ones the first is taken."""
 
-LABELSET_RULES = frozenset({MostProbableLabelset.name, F1Maximiser.name})
+LABELSET_RULES = frozenset({MostProbableLabelset.name, FittedLabelset.name, F1Maximiser.name})
 """Those that need rows of which every label is known."""
 
 
@@ -273,6 +292,8 @@ def learn_rules(
         known = KnownLabelsets.of_data(data)
         if MostProbableLabelset.name in names:
             rules += [MostProbableLabelset(known, prior) for prior in _PRIORS]
+        if FittedLabelset.name in names:
+            rules.append(FittedLabelset(fitted_weights(known, data)))
         if F1Maximiser.name in names:
             beta = beta_of(measure) if isinstance(measure, str) else None
             rules += [
@@ -284,15 +305,17 @@ def learn_rules(
 
 
 def predict_with_all(rules: Sequence[Rule], margins: Floats) -> list[NDArray[np.int8]]:
-    """Predict labels from log-odds with each rule; those on known labelsets share the posterior.
-
-    All of these have the same known labelsets.
-    """
-    on_labelsets = [rule for rule in rules if isinstance(rule, _LabelsetRule)]
-    if not on_labelsets:
-        return [rule.decide(margins) for rule in rules]
-    described = [rule.for_posterior() for rule in on_labelsets]
-    decided = iter(on_labelsets[0].known.posterior_of(margins).decide(margins, described))
-    return [
-        next(decided) if isinstance(rule, _LabelsetRule) else rule.decide(margins) for rule in rules
-    ]
+    """Predict labels from log-odds with each rule; those on the same labelsets share the work."""
+    found: dict[int, NDArray[np.int8]] = {}
+    together: dict[int, dict[int, _LabelsetRule]] = {}
+    for i, rule in enumerate(rules):
+        if isinstance(rule, _LabelsetRule):
+            together.setdefault(id(rule.known), {})[i] = rule
+        else:
+            found[i] = rule.decide(margins)
+    for alike in together.values():
+        known = next(iter(alike.values())).known
+        described = [rule.for_posterior() for rule in alike.values()]
+        decided = known.posterior_of(margins).decide(margins, described)
+        found.update(zip(alike, decided, strict=True))
+    return [found[i] for i in range(len(rules))]

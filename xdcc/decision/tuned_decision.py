@@ -47,9 +47,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     * `"known_labelset"`: the most probable of the labelsets U in training,
       P(U | x) being proportional to P(y = U | x, labels independent) * n_U ** a, with n_U the
       number of rows of U and a of 0, 0.25, 0.5, 0.75 and 1;
+    * `"fitted_labelset"`: the same with the log-odds times t, a bias for each label, and a, all
+      of maximum likelihood (:mod:`xdcc.decision.labelset_weights`);
     * `"f1_maximiser"`: the labelset of the highest expected example-based F1
-      (:class:`~xdcc.decision.SizedMarginals`) under that posterior, with the first factor to the
-      power t of 0.5, 0.75 and 1, and a of 0, 0.25 and 0.5.
+      (:class:`~xdcc.decision.SizedMarginals`) under the first posterior, with the first factor to
+      the power t of 0.5, 0.75 and 1, and a of 0, 0.25 and 0.5.
 
     Parameters
     ----------
@@ -66,9 +68,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     rules : "auto" or sequence of str, default="auto"
-        The kinds of rules to choose from. "auto": all that suit the measure and the data; not
-        "f1_maximiser" for subset accuracy, not "known_labelset" for example-based F measures.
-        Rules on labelsets need rows of which every label is known.
+        The kinds of rules to choose from. "auto": all that suit the measure and the data; of the
+        rules on labelsets "fitted_labelset" for subset accuracy, "f1_maximiser" for
+        example-based F measures, "known_labelset" and "f1_maximiser" for other measures. They
+        need rows of which every label is known. For subset accuracy "fitted_labelset" is chosen
+        unless another rule is better by more than the standard error of the difference.
     constraints : dict of str to Precision, Recall or float, optional
         Labels, by name, that have a threshold of their own: with at least this
         :class:`~xdcc.decision.Precision` or :class:`~xdcc.decision.Recall` out of fold, and the

@@ -46,6 +46,7 @@ from xdcc.decision.rules import (
     CommonThreshold,
     ConstrainedRule,
     F1Maximiser,
+    FittedLabelset,
     LabelWise,
     LeastCost,
     MostProbableLabelset,
@@ -115,6 +116,7 @@ _PREDICTORS = (
 _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
+    FittedLabelset,
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
     *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),

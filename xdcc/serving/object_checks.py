@@ -31,6 +31,7 @@ from xdcc.decision.deciders import Decider, DecidingEnsemble
 from xdcc.decision.rules import (
     ConstrainedRule,
     F1Maximiser,
+    FittedLabelset,
     LeastCost,
     MostProbableLabelset,
     ThresholdPerLabel,
@@ -219,7 +220,7 @@ def _check_rule(rule: Any, n_labels: int) -> None:
         rule = rule.rule
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
-    if isinstance(rule, MostProbableLabelset | F1Maximiser):
+    if isinstance(rule, MostProbableLabelset | FittedLabelset | F1Maximiser):
         _check_known(rule.known, n_labels, "rule_")
     if isinstance(rule, JointLabelset):
         require(all(part.shape == (n_labels,) for part in rule.constant), "rule_")

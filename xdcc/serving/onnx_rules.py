@@ -7,11 +7,12 @@ one of the lower index.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xdcc.decision.labelsets import LabelsetPosterior
+from xdcc.decision.labelsets import KnownLabelsets, LabelsetPosterior
 from xdcc.decision.rules import (
     CommonThreshold,
     ConstrainedRule,
     F1Maximiser,
+    FittedLabelset,
     LabelWise,
     LeastCost,
     MostProbableLabelset,
@@ -55,7 +56,9 @@ def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
     if isinstance(rule, LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel):
         return add_thresholds(graph, graph.add("Sigmoid", margins), rule._thresholds())
     if isinstance(rule, MostProbableLabelset):
-        return _most_probable(graph, rule, margins)
+        return _most_probable(graph, rule.known, rule.prior, margins)
+    if isinstance(rule, FittedLabelset):
+        return _most_probable(graph, rule.known, 1.0, margins)
     if isinstance(rule, F1Maximiser):
         return _f1_maximiser(graph, rule, margins, n_labels)
     raise TypeError(
@@ -69,13 +72,13 @@ def add_thresholds(graph: Graph, proba: str, thresholds: ArrayLike) -> str:
     return graph.add("GreaterOrEqual", proba, graph.constant(thresholds, np.float64))
 
 
-def _most_probable(graph: Graph, rule: MostProbableLabelset, margins: str) -> str:
-    known = LabelsetPosterior(rule.known.labelsets, rule.known.counts)
-    labelsets = graph.constant(known.labelsets, np.int8)
+def _most_probable(graph: Graph, known: KnownLabelsets, prior: float, margins: str) -> str:
+    posterior = LabelsetPosterior(known.labelsets, known.counts)
+    labelsets = graph.constant(posterior.labelsets, np.int8)
     log_odds = graph.add(
-        "MatMul", margins, graph.cast(graph.constant(known.labelsets.T), np.float64)
+        "MatMul", margins, graph.cast(graph.constant(posterior.labelsets.T), np.float64)
     )
-    score = graph.add("Add", log_odds, graph.constant(rule.prior * known.log_counts, np.float64))
+    score = graph.add("Add", log_odds, graph.constant(prior * posterior.log_counts, np.float64))
     return graph.add("Gather", labelsets, graph.add("ArgMax", score, axis=1, keepdims=0), axis=0)
 
 

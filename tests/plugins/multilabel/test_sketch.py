@@ -44,13 +44,19 @@ def make_data(kind="dense", n_rows=400, n_features=12, n_labels=7, seed=0):
         case "csr":
             X[:, :3] = X[:, :3] > 0.5
             X = sparse.csr_matrix(X * (rng.random(X.shape) < 0.2))
+        case "wide":  # more features than most rows of a node have values other than 0
+            # No value is positive: the engines round the score of a mirrored split differently.
+            wide = -np.tile(np.abs(X), 20) * (rng.random((n_rows, 20 * n_features)) < 0.06)
+            wide[:, ::3] = np.round(wide[:, ::3])
+            wide[:, 1::10] = np.where(wide[:, 1::10] == 0, np.nan, wide[:, 1::10])
+            X = np.hstack((X[:, :2], wide))
         case "unknown":
             Y[rng.random(Y.shape) < 0.5] = np.nan
             Y[: n_rows // 4] = np.nan
     return X, Y
 
 
-KINDS = ["dense", "missing", "zeros", "binary", "mixed", "csr", "unknown"]
+KINDS = ["dense", "missing", "zeros", "binary", "mixed", "csr", "wide", "unknown"]
 
 
 def train(X, Y, n_rounds=4, weight=None, **params):

@@ -78,6 +78,7 @@ void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
       if (within != feature.default_bin && counts[bin] > 0) {
         lists_->slot_of_bin[bin] = static_cast<std::int32_t>(lists_->slot_bin.size());
         lists_->slot_bin.push_back(within);
+        lists_->slot_at.push_back(static_cast<std::uint32_t>(i));
         lists_->slot_ptr.push_back(lists_->slot_ptr.back() + page.hit_count[bin]);
       }
     }

@@ -105,6 +105,8 @@ class SketchIndex {
     return static_cast<double>(lists_->row_slots.size()) /
            static_cast<double>(std::max<std::size_t>(1, n_rows_));
   }
+  /** @brief Position of a slot's feature among the sparse ones. */
+  [[nodiscard]] std::uint32_t PositionOf(std::size_t slot) const { return lists_->slot_at[slot]; }
   /** @brief Bin of a slot, counted from the feature's first. */
   [[nodiscard]] bst_bin_t Bin(std::size_t slot) const { return lists_->slot_bin[slot]; }
   /** @brief A row's slots are [RowSlots()[RowPtr()[row]], RowSlots()[RowPtr()[row + 1]]). */
@@ -119,6 +121,7 @@ class SketchIndex {
     std::vector<SparseFeature> features;
     std::size_t n_singles{0};
     std::vector<bst_bin_t> slot_bin;
+    std::vector<std::uint32_t> slot_at;     // position of the slot's feature
     std::vector<std::int32_t> slot_of_bin;  // by bin of the page; -1: not stored
     std::vector<std::size_t> row_ptr, slot_ptr;
     std::vector<std::uint32_t> row_slots, slot_rows;

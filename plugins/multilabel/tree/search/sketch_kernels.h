@@ -163,16 +163,17 @@ constexpr std::size_t kPlaceOfLane[SketchIndex::kLanes]{XDCC_SKETCH_LANES};
 #undef XDCC_SKETCH_LANES
 
 /** @brief The same score, of one split. */
-inline float ScoreSplit(PackedSum const* left, std::size_t width, NodeScoring by) {
+template <std::size_t kWidth>
+float ScoreSplit(PackedSum const* left, NodeScoring const& by) {
   float score{0.0f};
-  for (std::size_t d = 0; d < width; ++d) {
+  for (std::size_t d = 0; d < kWidth; ++d) {
     auto const right = by.total[d] - left[d];
     auto const gl = static_cast<float>(left[d] >> 32), gr = static_cast<float>(right >> 32);
     auto const hl = static_cast<float>(left[d] & 0xffffffff);
     auto const hr = static_cast<float>(right & 0xffffffff);
     auto const a = hl + by.lambda[d], b = hr + by.lambda[d];
     auto const part = XDCC_SUM_OF_FRACTIONS(gl * gl, a, gr * gr, b);
-    if (width > 1) {
+    if (kWidth > 1) {
       score += part * by.weight[d];
     } else if (a >= by.floor && b >= by.floor) {
       score = part;

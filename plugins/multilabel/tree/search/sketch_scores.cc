@@ -2,8 +2,9 @@
  * @brief The search on few numbers per row: the best split of a node, by score.
  */
 #include <algorithm>  // for copy_n, fill, fill_n, max, min
+#include <array>      // for array
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, int64_t, uint8_t
+#include <cstdint>    // for int32_t, int64_t, uint64_t, uint8_t
 #include <limits>     // for numeric_limits
 #include <utility>    // for exchange
 #include <vector>     // for vector
@@ -12,6 +13,22 @@
 #include "sketch_search.h"
 
 namespace xgboost::multilabel {
+namespace {
+/** @brief Copy a slot and its sums; return whether it holds rows. */
+template <std::size_t kWidth>
+bool CopySlot(PackedSum const* histogram, std::size_t slot, PackedSum* to) {
+  constexpr auto kLanes = SketchIndex::kLanes;
+  auto const* sums = histogram + slot / kLanes * kLanes * kWidth + slot % kLanes;
+  to[0] = static_cast<PackedSum>(slot);
+  PackedSum any{0};
+  for (std::size_t d = 0; d < kWidth; ++d) {
+    to[1 + d] = sums[d * kLanes];
+    any |= to[1 + d];
+  }
+  return any != 0;
+}
+}  // namespace
+
 void SketchSearch::Search(Jobs jobs, Requests const& requests) {
   // Several tasks for each thread.
   constexpr std::size_t kTasksPerThread = 8;
@@ -160,17 +177,132 @@ void SketchSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t cons
   }
 }
 
+template <std::size_t kWidth>
+void SketchSearch::ScoreFilled(NodeScoring const& by, SketchIndex::SparseFeature const& feature,
+                               std::vector<PackedSum> const& filled, std::size_t n_filled,
+                               ScoredSplit* best) const {
+  using Sums = std::array<PackedSum, kWidth>;
+  auto sums_of = [&](std::size_t i, std::size_t d) { return filled[i * (1 + kWidth) + 1 + d]; };
+  Sums others;  // in the default bin, or missing
+  std::copy_n(by.total, kWidth, others.begin());
+  for (std::size_t i = 0; i < n_filled; ++i) {
+    for (std::size_t d = 0; d < kWidth; ++d) {
+      others[d] -= sums_of(i, d);
+    }
+  }
+  struct Found {
+    float score{0.0f};
+    bst_bin_t bin{0};
+    Sums left{};
+  };
+  bool const has_missing = feature.default_bin == SketchIndex::kMissing;
+  auto scan = [&](bool default_left) {
+    Found found;
+    Sums left{};
+    auto add_others = [&] {
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] += others[d];
+      }
+    };
+    auto try_split = [&](bst_bin_t bin) {
+      auto const score = ScoreSplit<kWidth>(left.data(), by);
+      if (score > found.score || (default_left && score == found.score)) {
+        found = {score, bin, left};
+      }
+    };
+    bool others_added = has_missing;
+    if (default_left) {
+      add_others();
+    }
+    for (std::size_t i = 0; i < n_filled; ++i) {
+      auto const bin = index_->Bin(filled[i * (1 + kWidth)]);
+      if (bin > feature.default_bin && !std::exchange(others_added, true)) {
+        add_others();
+        try_split(feature.default_bin);
+      }
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] += sums_of(i, d);
+      }
+      try_split(bin);
+    }
+    return found;
+  };
+  auto found = scan(false);
+  bool default_left{false};
+  if (has_missing) {
+    auto const missing_left = scan(true);
+    default_left = missing_left.score > found.score;
+    found = default_left ? missing_left : found;
+  }
+  ScoredSplit of_feature{found.score, feature.feature, found.bin, default_left, {}};
+  if (of_feature.IsBetter(*best)) {
+    std::copy_n(found.left.cbegin(), kWidth, of_feature.left_sum);
+    *best = of_feature;
+  }
+}
+
 void SketchSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
                               PackedSum const* histogram, ScoredSplit* best) {
   auto const& sparse = index_->Sparse();
   if (index_->NumSingles() > 0) {
     this->ScoreSingles(node, allowed, histogram, best);
   }
-  for (auto i = index_->NumSingles(); i < sparse.size(); ++i) {
-    if (!allowed || allowed[sparse[i].feature]) {
-      this->ScoreList(node, sparse[i], histogram, best);
+  auto const begin = index_->NumSingles();
+  if (begin == sparse.size()) {
+    return;
+  }
+  auto const n_entries = static_cast<double>(node.NumRows()) * index_->StoredPerRow();
+  if (!is_shared_ && n_entries < static_cast<double>(index_->NumSlots() - sparse[begin].begin)) {
+    this->ScoreFewEntries(node, allowed, histogram, best);
+    return;
+  }
+  for (auto at = begin; at < sparse.size(); ++at) {
+    if (!allowed || allowed[sparse[at].feature]) {
+      this->ScoreList(node, sparse[at], histogram, best);
     }
   }
+}
+
+void SketchSearch::ScoreFewEntries(Node const& node, std::uint8_t const* allowed,
+                                   PackedSum const* histogram, ScoredSplit* best) {
+  constexpr std::size_t kBits = std::numeric_limits<std::uint64_t>::digits;
+  auto const& sparse = index_->Sparse();
+  auto const begin = sparse[index_->NumSingles()].begin;
+  auto const by = this->ScoringOf(node);
+  auto& buffer = this->OfThread();
+  buffer.has_rows.resize(index_->NumSlots() / kBits + 1, 0);
+  auto const* row_ptr = index_->RowPtr();
+  auto const* row_slots = index_->RowSlots();
+  for (auto i = node.begin; i < node.end; ++i) {
+    for (auto e = row_ptr[rows_[i]]; e < row_ptr[rows_[i] + 1]; ++e) {
+      buffer.has_rows[row_slots[e] / kBits] |= std::uint64_t{1} << row_slots[e] % kBits;
+    }
+  }
+  VisitWidth(width_, [&](auto width) {
+    auto at = sparse.size();
+    std::size_t n_filled{0};
+    auto score = [&] {
+      if (n_filled > 0 && (!allowed || allowed[sparse[at].feature])) {
+        this->ScoreFilled<width>(by, sparse[at], buffer.filled, n_filled, best);
+      }
+    };
+    for (std::size_t w = 0; w < buffer.has_rows.size(); ++w) {
+      for (auto bits = std::exchange(buffer.has_rows[w], 0); bits != 0; bits &= bits - 1) {
+        auto const slot = w * kBits + __builtin_ctzll(bits);
+        if (slot < begin) {
+          continue;
+        }
+        if (at == sparse.size() || slot >= sparse[at].end) {
+          score();
+          at = index_->PositionOf(slot);
+          n_filled = 0;
+          buffer.Reserve(sparse[at], width);
+        }
+        n_filled += CopySlot<width>(histogram, slot, buffer.filled.data() + n_filled * (1 + width));
+      }
+    }
+    score();
+  });
 }
 
 void SketchSearch::ScoreSingles(Node const& node, std::uint8_t const* allowed,
@@ -223,13 +355,10 @@ void SketchSearch::ScoreSingles(Node const& node, std::uint8_t const* allowed,
 void SketchSearch::ScoreList(Node const& node, SketchIndex::SparseFeature const& feature,
                              PackedSum const* histogram, ScoredSplit* best) {
   auto const by = this->ScoringOf(node);
-  PackedSum others[kMaxDimensions];  // in the default bin, or missing
-  std::copy_n(node.total, kMaxDimensions, others);
-  // Of a feature's many slots few hold rows of a small node.
-  auto& filled = this->OfThread().filled;
+  auto& buffer = this->OfThread();
   std::size_t n_filled{0};
   VisitWidth(width_, [&](auto width) {
-    filled.resize((feature.end - feature.begin) * (1 + width));
+    buffer.Reserve(feature, width);
     for (auto slot = feature.begin; slot < feature.end; ++slot) {
       auto const* sums = histogram + slot / kLanes * kLanes * width + slot % kLanes;
       if (slot % kLanes == 0 && slot + kLanes <= feature.end) {
@@ -242,59 +371,9 @@ void SketchSearch::ScoreList(Node const& node, SketchIndex::SparseFeature const&
           continue;
         }
       }
-      auto* to = filled.data() + n_filled * (1 + width);
-      to[0] = slot;
-      PackedSum any{0};
-      for (std::size_t d = 0; d < width; ++d) {
-        to[1 + d] = sums[d * kLanes];
-        others[d] -= to[1 + d];
-        any |= to[1 + d];
-      }
-      n_filled += any != 0;
+      n_filled += CopySlot<width>(histogram, slot, buffer.filled.data() + n_filled * (1 + width));
     }
+    this->ScoreFilled<width>(by, feature, buffer.filled, n_filled, best);
   });
-  bool const has_missing = feature.default_bin == SketchIndex::kMissing;
-  auto scan = [&](bool default_left) {
-    ScoredSplit of_feature;
-    of_feature.feature = feature.feature;
-    PackedSum left[kMaxDimensions]{};
-    auto add = [&](PackedSum const* sums) {
-      for (std::size_t d = 0; d < width_; ++d) {
-        left[d] += sums[d];
-      }
-    };
-    auto try_split = [&](bst_bin_t bin) {
-      auto const score = ScoreSplit(left, width_, by);
-      if (score > of_feature.score || (default_left && score == of_feature.score)) {
-        of_feature = {score, feature.feature, bin, default_left, {}};
-        std::copy_n(left, kMaxDimensions, of_feature.left_sum);
-      }
-    };
-    bool others_added = has_missing;
-    if (default_left) {
-      add(others);
-    }
-    for (std::size_t i = 0; i < n_filled; ++i) {
-      auto const* slot = filled.data() + i * (1 + width_);
-      auto const bin = index_->Bin(slot[0]);
-      if (bin > feature.default_bin && !std::exchange(others_added, true)) {
-        add(others);
-        try_split(feature.default_bin);
-      }
-      add(slot + 1);
-      try_split(bin);
-    }
-    return of_feature;
-  };
-  auto of_feature = scan(false);
-  if (has_missing) {
-    auto const missing_left = scan(true);
-    if (missing_left.score > of_feature.score) {
-      of_feature = missing_left;
-    }
-  }
-  if (of_feature.IsBetter(*best)) {
-    *best = of_feature;
-  }
 }
 }  // namespace xgboost::multilabel

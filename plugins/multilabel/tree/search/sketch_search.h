@@ -9,8 +9,9 @@
  *
  * A node's histogram has eight lanes per slot, one for each feature of a block (`sketch_index.h`):
  * rows are added lane by lane, and scored eight features at a time without a shuffle across lanes.
- * Sparse features add up their stored rows only. Histograms of small nodes are filled and
- * forgotten, and scored without their empty slots.
+ * Sparse features add up their stored rows only, and where a node has few, their slots are looked
+ * up instead of all being read. Histograms of small nodes are filled and forgotten, and scored
+ * without their empty slots.
  *
  * Workers scale their integers by sums over all rows, and add up their histograms, one message for
  * all nodes of a level. All else that they decide follows from these, and from the numbers of all
@@ -29,13 +30,14 @@
 #ifndef XDCC_MULTILABEL_SKETCH_SEARCH_H_
 #define XDCC_MULTILABEL_SKETCH_SEARCH_H_
 
-#include <array>    // for array
-#include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t, int64_t, uint32_t, uint8_t
-#include <map>      // for map
-#include <memory>   // for shared_ptr, weak_ptr
-#include <utility>  // for move
-#include <vector>   // for vector
+#include <algorithm>  // for max
+#include <array>      // for array
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, int64_t, uint32_t, uint64_t, uint8_t
+#include <map>        // for map
+#include <memory>     // for shared_ptr, weak_ptr
+#include <utility>    // for move
+#include <vector>     // for vector
 
 #include "../../../../src/data/gradient_index.h"  // for GHistIndexMatrix
 #include "../data/aligned_array.h"                // for AlignedArray, MemoryPool
@@ -127,7 +129,12 @@ class SketchSearch : public SplitSearch {
     std::vector<PackedSum> filled;  // slots with rows, and their sums
     std::vector<std::uint32_t> rows;
     std::vector<PackedSum> packed;
-    std::vector<std::uint8_t> marks;  // all zero between uses
+    std::vector<std::uint8_t> marks;      // all zero between uses
+    std::vector<std::uint64_t> has_rows;  // a bit for each slot; all zero between uses
+
+    void Reserve(SketchIndex::SparseFeature const& feature, std::size_t width) {
+      filled.resize(std::max(filled.size(), (feature.end - feature.begin) * (1 + width)));
+    }
   };
 
   // sketch_search.cc: the data, and histograms of nodes.
@@ -168,8 +175,16 @@ class SketchSearch : public SplitSearch {
   /** @brief Score the sparse features with a single slot. */
   void ScoreSingles(Node const& node, std::uint8_t const* allowed, PackedSum const* histogram,
                     ScoredSplit* best);
+  /** @brief Score the others in a node that has few of their slots: these are looked up. */
+  void ScoreFewEntries(Node const& node, std::uint8_t const* allowed, PackedSum const* histogram,
+                       ScoredSplit* best);
   void ScoreList(Node const& node, SketchIndex::SparseFeature const& feature,
                  PackedSum const* histogram, ScoredSplit* best);
+  /** @brief Score a feature by its slots that hold rows: `Buffer::filled`. */
+  template <std::size_t kWidth>
+  void ScoreFilled(NodeScoring const& by, SketchIndex::SparseFeature const& feature,
+                   std::vector<PackedSum> const& filled, std::size_t n_filled,
+                   ScoredSplit* best) const;
 
   // sketch_partition.cc: which rows are on which side of a split.
 

@@ -1,0 +1,113 @@
+"""Weights of known labelsets by maximum likelihood.
+
+With independent labels given x, labels that depend on each other are counted several times, and a
+prior by frequency (``labelsets.py``) corrects all labelsets alike. Here each label has a bias c_j,
+too: the posterior over the known labelsets U with their counts n_U is
+
+    P(U | x)  is proportional to  exp(sum over j in U of (t m_j + c_j)) * n_U ** a,
+
+where m are log-odds. This is a multinomial logistic regression whose classes are labelsets, so t, a
+and c are found by convex optimisation of the likelihood, with a penalty on c. A row's own labelset
+counts without this row; if no other row has it, the row is left out. What is most probable does not
+change if all is divided by t: then a labelset has one number, its weight
+
+    exp(sum over j in U of c_j / t) * n_U ** (a / t),
+
+which takes the place of its count.
+"""
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+
+from xdcc.base.fit_data import FitData
+from xdcc.decision.cuts import Floats
+from xdcc.decision.labelsets import KnownLabelsets
+
+_L2 = 10.0
+"""Penalty on the biases of labels."""
+
+_LEAST_TEMPERATURE = 0.05
+_MOST_PAIRS = 2**20
+"""Rows times labelsets of the likelihood: with more it is that of a sample of the rows."""
+
+_MAX_ITER = 50
+_LOWEST = -600.0
+"""Of the logarithm of a weight; the highest is 0."""
+
+
+def fitted_weights(known: KnownLabelsets, data: FitData) -> KnownLabelsets:
+    """Give labelsets weights that make the labelsets of rows most likely.
+
+    Parameters
+    ----------
+    known : KnownLabelsets
+        Those of these rows.
+    data : FitData
+        X are log-odds that were not learned from the rows.
+
+    Returns
+    -------
+    KnownLabelsets
+        The same labelsets; `counts` are their weights.
+    """
+    rows = data.take(data.whole)
+    most = max(_MOST_PAIRS // len(known.labelsets), 1)
+    if len(rows.Y) > most:
+        rows = rows.take(np.sort(np.random.default_rng(0).permutation(len(rows.Y))[:most]))
+    likelihood = _Likelihood(known, rows)
+    n_labels = known.labelsets.shape[1]
+    bounds = [(_LEAST_TEMPERATURE, None), *[(None, None)] * (1 + n_labels)]
+    start = np.concatenate(([1.0, 0.5], np.zeros(n_labels)))
+    found = minimize(
+        likelihood.loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": _MAX_ITER},
+    ).x
+    t, a, c = found[0], found[1], found[2:]
+    log_weight = (known.labelsets @ c + a * np.log(known.counts)) / t
+    weight = np.exp(np.maximum(log_weight - log_weight.max(), _LOWEST))
+    return KnownLabelsets(known.labelsets, weight)
+
+
+class _Likelihood:
+    """The penalised negative log-likelihood of rows that share their labelset with others."""
+
+    def __init__(self, known: KnownLabelsets, rows: FitData) -> None:
+        position = {labelset.tobytes(): i for i, labelset in enumerate(known.labelsets)}
+        own = np.array([position[labels.tobytes()] for labels in rows.Y.astype(np.int8)])
+        weight = rows.weight
+        left = known.counts[own] - weight
+        shared = left > 1e-9 * known.counts[own]
+        self._margins = rows.X[shared].astype(np.float64)
+        self._own, self._weight = own[shared], weight[shared]
+        self._labelsets = sparse.csr_array(known.labelsets.astype(np.float64))
+        self._labels = known.labelsets[self._own].astype(np.float64)
+        self._numbers = np.arange(len(self._own))
+        self._log_count = np.tile(np.log(known.counts), (len(self._own), 1))
+        self._log_count[self._numbers, self._own] = np.log(left[shared])
+
+    def loss(self, params: Floats) -> tuple[float, Floats]:
+        """Compute it, and its gradient."""
+        t, a, c = params[0], params[1], params[2:]
+        score = (self._labelsets @ (t * self._margins + c).T).T + a * self._log_count
+        score -= score.max(axis=1, keepdims=True)
+        proba = np.exp(score)
+        total = proba.sum(axis=1)
+        loss = self._weight @ (np.log(total) - score[self._numbers, self._own])
+        proba *= (self._weight / total)[:, np.newaxis]
+        surplus = (self._labelsets.T @ proba.T).T - self._weight[:, np.newaxis] * self._labels
+        own_log_count = self._log_count[self._numbers, self._own]
+        gradient = np.concatenate(
+            (
+                [
+                    (surplus * self._margins).sum(),
+                    (proba * self._log_count).sum() - self._weight @ own_log_count,
+                ],
+                surplus.sum(axis=0) + _L2 * c,
+            )
+        )
+        return float(loss + _L2 / 2 * c @ c), gradient
