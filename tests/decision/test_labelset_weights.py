@@ -73,11 +73,11 @@ def test_labels_that_repeat_each_other():
     assert (fitted == Y).all(axis=1).mean() > (plain == Y).all(axis=1).mean() + 0.2
 
 
-def test_a_sample_of_many_rows(monkeypatch):
+def test_a_sample_of_many_rows():
     margins, Y, _ = drawn(n_rows=400)
     every = weights_of(margins, Y).counts
-    monkeypatch.setattr(labelset_weights, "_MOST_PAIRS", 200 * 8)
-    found = weights_of(margins, Y).counts
+    data = FitData(margins, Y, None)
+    found = fitted_weights(KnownLabelsets.of_data(data), data, most_pairs=200 * 8).counts
     assert not np.allclose(found, every, rtol=1e-6)
     assert_allclose(np.log(found), np.log(every), atol=0.7)
 

@@ -28,7 +28,7 @@ _L2 = 10.0
 """Penalty on the biases of labels."""
 
 _LEAST_TEMPERATURE = 0.05
-_MOST_PAIRS = 2**20
+MOST_PAIRS = 2**20
 """Rows times labelsets of the likelihood: with more it is that of a sample of the rows."""
 
 _MAX_ITER = 50
@@ -36,7 +36,9 @@ _LOWEST = -600.0
 """Of the logarithm of a weight; the highest is 0."""
 
 
-def fitted_weights(known: KnownLabelsets, data: FitData) -> KnownLabelsets:
+def fitted_weights(
+    known: KnownLabelsets, data: FitData, most_pairs: int = MOST_PAIRS
+) -> KnownLabelsets:
     """Give labelsets weights that make the labelsets of rows most likely.
 
     Parameters
@@ -45,6 +47,8 @@ def fitted_weights(known: KnownLabelsets, data: FitData) -> KnownLabelsets:
         Those of these rows.
     data : FitData
         X are log-odds that were not learned from the rows.
+    most_pairs : int
+        Rows times labelsets at most; a sample of the rows is taken if there are more.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def fitted_weights(known: KnownLabelsets, data: FitData) -> KnownLabelsets:
         The same labelsets; `counts` are their weights.
     """
     rows = data.take(data.whole)
-    most = max(_MOST_PAIRS // len(known.labelsets), 1)
+    most = max(most_pairs // len(known.labelsets), 1)
     if len(rows.Y) > most:
         rows = rows.take(np.sort(np.random.default_rng(0).permutation(len(rows.Y))[:most]))
     likelihood = _Likelihood(known, rows)
@@ -82,32 +86,31 @@ class _Likelihood:
         weight = rows.weight
         left = known.counts[own] - weight
         shared = left > 1e-9 * known.counts[own]
-        self._margins = rows.X[shared].astype(np.float64)
         self._own, self._weight = own[shared], weight[shared]
+        self._own_of_row = (self._own, np.arange(len(self._own)))
+        self._log_count = np.log(known.counts)
+        self._without = np.log(left[shared]) - self._log_count[self._own]
+        # Rows lie side by side, as the products with labelsets have them.
+        self._margins = rows.X[shared].T.astype(np.float64)
+        self._labels = self._weight * known.labelsets[self._own].T
         self._labelsets = sparse.csr_array(known.labelsets.astype(np.float64))
-        self._labels = known.labelsets[self._own].astype(np.float64)
-        self._numbers = np.arange(len(self._own))
-        self._log_count = np.tile(np.log(known.counts), (len(self._own), 1))
-        self._log_count[self._numbers, self._own] = np.log(left[shared])
+        self._transposed = sparse.csr_array(self._labelsets.T)
 
     def loss(self, params: Floats) -> tuple[float, Floats]:
         """Compute it, and its gradient."""
         t, a, c = params[0], params[1], params[2:]
-        score = (self._labelsets @ (t * self._margins + c).T).T + a * self._log_count
-        score -= score.max(axis=1, keepdims=True)
-        proba = np.exp(score)
-        total = proba.sum(axis=1)
-        loss = self._weight @ (np.log(total) - score[self._numbers, self._own])
-        proba *= (self._weight / total)[:, np.newaxis]
-        surplus = (self._labelsets.T @ proba.T).T - self._weight[:, np.newaxis] * self._labels
-        own_log_count = self._log_count[self._numbers, self._own]
-        gradient = np.concatenate(
-            (
-                [
-                    (surplus * self._margins).sum(),
-                    (proba * self._log_count).sum() - self._weight @ own_log_count,
-                ],
-                surplus.sum(axis=0) + _L2 * c,
-            )
-        )
-        return float(loss + _L2 / 2 * c @ c), gradient
+        score = self._labelsets @ (t * self._margins + c[:, np.newaxis])
+        score += (a * self._log_count)[:, np.newaxis]
+        score[self._own_of_row] += a * self._without
+        score -= score.max(axis=0)
+        own = score[self._own_of_row]
+        proba = np.exp(score, out=score)
+        total = proba.sum(axis=0)
+        loss = self._weight @ (np.log(total) - own)
+        proba *= self._weight / total
+        surplus = self._transposed @ proba - self._labels
+        of_counts = proba.sum(axis=1) @ self._log_count - self._weight @ self._log_count[self._own]
+        of_own = (proba[self._own_of_row] - self._weight) @ self._without
+        gradient = [[(surplus * self._margins).sum(), of_counts + of_own]]
+        gradient.append(surplus.sum(axis=1) + _L2 * c)
+        return float(loss + _L2 / 2 * c @ c), np.concatenate(gradient)

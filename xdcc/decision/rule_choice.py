@@ -19,6 +19,7 @@ from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
 from xdcc.decision.constraints import LabelConstraints, Prices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
+from xdcc.decision.labelset_weights import MOST_PAIRS
 from xdcc.decision.measures import beta_of, checked_measure, scores_on_draws
 from xdcc.decision.proba_measures import ProbaMeasure
 from xdcc.decision.rules import (
@@ -88,6 +89,7 @@ def try_rules(
     Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
     the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
     many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
+    With fewer entries than usual the weights of labelsets are fitted to fewer rows, too.
     Thresholds of constrained labels are learned from all rows that count.
     """
     counts = data.counts
@@ -98,14 +100,15 @@ def try_rules(
     if names is None and not affordable:
         suitable = [name for name in suitable if name not in LABELSET_RULES]
     judged, folds_judged = data.take(rows), folds[rows]
-    rules: list[Any] = list(learn_rules(suitable, judged, target))
+    most_pairs = MOST_PAIRS * min(entries, SAMPLE_ENTRIES) // SAMPLE_ENTRIES
+    rules: list[Any] = list(learn_rules(suitable, judged, target, most_pairs))
     if constraints:
         rules = [constrained(rule, data, constraints, measure) for rule in rules]
     predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
     for fold in np.unique(folds_judged):
         out = folds_judged == fold
         of_others = predict_with_all(
-            learn_rules(suitable, judged.take(~out), target), judged.X[out]
+            learn_rules(suitable, judged.take(~out), target, most_pairs), judged.X[out]
         )
         if constraints:
             thresholds = constraints.thresholds(

@@ -20,7 +20,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.labelset_weights import fitted_weights
+from xdcc.decision.labelset_weights import MOST_PAIRS, fitted_weights
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.measures import Measure, beta_of
 from xdcc.decision.thresholds import threshold_for, thresholds_for
@@ -263,12 +263,13 @@ LABELSET_RULES = frozenset({MostProbableLabelset.name, FittedLabelset.name, F1Ma
 
 
 def learn_rules(
-    names: Sequence[str], data: FitData, measure: MeasureLike
+    names: Sequence[str], data: FitData, measure: MeasureLike, most_pairs: int = MOST_PAIRS
 ) -> list[UnconstrainedRule]:
     """Learn all configurations of the kinds of rules named, from rows that count.
 
     X are out-of-fold margins. For any data there are as many, in the same order. A ValueError says
-    that a rule cannot be learned for the measure or from the data.
+    that a rule cannot be learned for the measure or from the data. `most_pairs` is that of
+    :func:`fitted_weights`.
     """
     rules: list[UnconstrainedRule] = []
     if LabelWise.name in names:
@@ -293,7 +294,7 @@ def learn_rules(
         if MostProbableLabelset.name in names:
             rules += [MostProbableLabelset(known, prior) for prior in _PRIORS]
         if FittedLabelset.name in names:
-            rules.append(FittedLabelset(fitted_weights(known, data)))
+            rules.append(FittedLabelset(fitted_weights(known, data, most_pairs)))
         if F1Maximiser.name in names:
             beta = beta_of(measure) if isinstance(measure, str) else None
             rules += [
