@@ -51,8 +51,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     members' log-odds, is added under the same condition. All decision rules of
     :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on the mixture. For subset accuracy
     an order-free chain (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from its predictions
-    how labels depend on each other, if that costs less than the candidates; its rules are preferred
-    if its log-loss is lower.
+    how labels depend on each other, if that costs less than the candidates; its rules compete with
+    the others.
 
     Parameters
     ----------
