@@ -344,7 +344,7 @@ def choose(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> 
     comparison = compare(trials, measure, seed)
     rules = [rule for trial in trials for rule in trial.rules]
     kinds = np.array([rule.name for rule in rules])
-    favourite = kinds == (FittedLabelset.name if measure == "subset_accuracy" else "")
+    favourite = (kinds == FittedLabelset.name) & (measure == "subset_accuracy")
     handicap = _handicap(comparison, favourite) if favourite.any() else np.zeros(len(rules))
     best, draws = comparison.best(handicap), comparison.draws
     corrected = {

@@ -48,7 +48,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
       P(U | x) being proportional to P(y = U | x, labels independent) * n_U ** a, with n_U the
       number of rows of U and a of 0, 0.25, 0.5, 0.75 and 1;
     * `"fitted_labelset"`: the same with the log-odds times t, a bias for each label, and a, all
-      of maximum likelihood (:mod:`xdcc.decision.labelset_weights`);
+      maximum-likelihood estimates (:mod:`xdcc.decision.labelset_weights`);
     * `"f1_maximiser"`: the labelset of the highest expected example-based F1
       (:class:`~xdcc.decision.SizedMarginals`) under the first posterior, with the first factor to
       the power t of 0.5, 0.75 and 1, and a of 0, 0.25 and 0.5.

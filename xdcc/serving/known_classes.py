@@ -115,8 +115,8 @@ _PREDICTORS = (
 
 _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
-    *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
-    FittedLabelset,
+    *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel),
+    *(MostProbableLabelset, FittedLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
     *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),

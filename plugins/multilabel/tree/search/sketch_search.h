@@ -132,6 +132,7 @@ class SketchSearch : public SplitSearch {
     std::vector<std::uint8_t> marks;      // all zero between uses
     std::vector<std::uint64_t> has_rows;  // a bit for each slot; all zero between uses
 
+    /** @brief Make sure that `filled` has a place for each slot of a feature. */
     void Reserve(SketchIndex::SparseFeature const& feature, std::size_t width) {
       filled.resize(std::max(filled.size(), (feature.end - feature.begin) * (1 + width)));
     }
