@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import sample_rows
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
 
@@ -48,18 +49,15 @@ def fitted_weights(
     data : FitData
         X are log-odds that were not learned from the rows.
     most_pairs : int
-        Rows times labelsets at most; a sample of the rows is taken if there are more.
+        About so many rows times labelsets, but 500 rows at least: a sample if there are more.
 
     Returns
     -------
     KnownLabelsets
         The same labelsets; `counts` are their weights.
     """
-    rows = data.take(data.whole)
-    most = max(most_pairs // len(known.labelsets), 1)
-    if len(rows.Y) > most:
-        rows = rows.take(np.sort(np.random.default_rng(0).permutation(len(rows.Y))[:most]))
-    likelihood = _Likelihood(known, rows)
+    pairs = len(data.Y), len(known.labelsets)
+    likelihood = _Likelihood(known, data.take(sample_rows(pairs, data.whole, most_pairs)))
     n_labels = known.labelsets.shape[1]
     bounds = [(_LEAST_TEMPERATURE, None), *[(None, None)] * (1 + n_labels)]
     start = np.concatenate(([1.0, 0.5], np.zeros(n_labels)))
