@@ -388,8 +388,10 @@ class Search:
         calibration, margins = self._calibrate(raw)
         self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         margins = margins[self._folds.tested]
-        test = self._mixture.admit if earlier is None else self._mixture.improve
-        enters = test(candidate.name, margins)
+        if earlier is None:
+            enters = self._mixture.admit(candidate.name, margins, candidate.n_errors)
+        else:
+            enters = self._mixture.improve(candidate.name, margins)
         if enters:
             member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
             known = self._members | {candidate.name: member}
