@@ -266,11 +266,11 @@ def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> C
     of_margins = shape._replace(n_features=n_features, n_entries=shape.n_rows * n_features)
     longest = _SHARE_OF_A_BOOSTER * time_budget
     found = booster(of_margins, 3, 0, _SUBSAMPLE, longest)
-    rate, params = found.params["learning_rate"], found.params
+    rate, params = found.params["learning_rate"], dict(found.params)
     if found.seconds * rate / _RATE_WITH_TIME <= longest < np.inf:
-        params = params | {"learning_rate": _RATE_WITH_TIME, "colsample_bytree": _COLUMNS_WITH_TIME}
+        params |= {"learning_rate": _RATE_WITH_TIME, "colsample_bytree": _COLUMNS_WITH_TIME}
     elif rate < _RATE_OF_SECOND_LEVEL:
-        params = params | {"learning_rate": _RATE_OF_SECOND_LEVEL}
+        params["learning_rate"] = _RATE_OF_SECOND_LEVEL
     seconds = found.seconds * rate / params["learning_rate"]
     return replace(found, name="second level", params=params, seconds=seconds)
 
