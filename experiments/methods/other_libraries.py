@@ -82,7 +82,10 @@ def _catboost(train: MultiLabelDataset, seed: int, **params: Any) -> Any:
 
 
 class Varied(ClassifierMixin, BaseEstimator):
-    """A classifier for labels that vary in training; the others are predicted as they were."""
+    """A classifier for labels that vary in training; the others are predicted as they were.
+
+    Sparse features are given as a SciPy matrix, because CatBoost takes no sparse array.
+    """
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -93,13 +96,13 @@ class Varied(ClassifierMixin, BaseEstimator):
         self.frequency_ = truth.mean(axis=0, dtype=np.float64)
         self.varied_ = np.ptp(truth, axis=0) > 0
         self.classes_ = np.tile([0, 1], (truth.shape[1], 1))
-        self.estimator_ = clone(self.estimator).fit(X, truth[:, self.varied_])
+        self.estimator_ = clone(self.estimator).fit(_as_it_takes(X), truth[:, self.varied_])
         return self
 
     def predict_proba(self, X: Any) -> Any:
         """Return probabilities of labels, of shape (n_samples, n_labels)."""
         proba = np.tile(self.frequency_, (X.shape[0], 1))
-        proba[:, self.varied_] = self.estimator_.predict_proba(X)
+        proba[:, self.varied_] = self.estimator_.predict_proba(_as_it_takes(X))
         return proba
 
     def predict(self, X: Any) -> Labels:

@@ -89,6 +89,7 @@ METHODS = {
         readings=READINGS,
         scores={"log_loss": log_loss},
         requires=peer.requires,
+        revision=2,
     )
     for name, peer in PEERS.items()
 } | {

@@ -11,6 +11,7 @@ from xdcc.automatic.candidates import (
     forest,
     linear,
     more_candidates,
+    second_level,
     usual_candidates,
 )
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -61,6 +62,24 @@ def test_a_higher_rate_where_time_is_short():
     ]
     assert rates == sorted(rates)
     assert (rates[0], rates[-1]) == (0.05, 0.3)
+
+
+def test_a_second_level_learns_slowly_where_a_time_budget_lasts():
+    of_shape = shape(391, 72, 6)
+    usual, short, long = (second_level(of_shape, 3, seconds) for seconds in (np.inf, 2, 60))
+    assert [level.params["learning_rate"] for level in (usual, short, long)] == [0.1, 0.1, 0.03]
+    assert ["colsample_bytree" in level.params for level in (usual, short, long)] == [0, 0, 1]
+    assert usual.seconds == short.seconds == pytest.approx(0.3 * long.seconds)
+    # With many rows a rate of 0.1 is dear, but ten minutes are enough for less.
+    of_shape = shape(20_000, 72, 20)
+    rates = [second_level(of_shape, 3, s).params["learning_rate"] for s in (20, np.inf, 600)]
+    assert rates[0] > rates[1] == 0.1 > rates[2]
+
+
+def test_one_of_many_candidates_must_gain_more():
+    of_shape = shape(391, 72, 6)
+    assert {c.n_errors for c in usual_candidates(of_shape)} == {1.0}
+    assert {c.n_errors for c in islice(more_candidates(of_shape, 3), 8)} == {2.0}
 
 
 def test_forests_do_not_end_early():

@@ -89,7 +89,8 @@ def test_a_gain_must_be_larger_than_chance():
     again = np.where(random.random(good.shape) < expit(good + other), 1, 0).astype(np.float32)
     mixture = Mixture(FitData(None, again, None))
     mixture.admit("good", good)
-    assert mixture.admit("other", other)
+    assert not mixture.admit("other", other, n_errors=20)
+    assert mixture.admit("other", other, n_errors=2)
     assert_allclose(mixture.shares, 0.5, atol=0.1)
     expected = mixture.shares[0] * good + mixture.shares[1] * other
     assert_allclose(mixture.margins, expected, rtol=1e-6)

@@ -191,6 +191,24 @@ def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
         assert len({each.random_state for each in member.estimators}) == len(member.estimators)
 
 
+def test_a_budget_that_is_too_short_for_as_many_trains_two(monkeypatch):
+    monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X))
+    monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
+    asked = []
+
+    def every_other(budget, seconds):
+        asked.append(seconds)
+        return len(asked) % 2 == 0
+
+    monkeypatch.setattr(TimeBudget, "reserve_more", every_other)
+    model = _classifier(time_budget=600).fit(X, Y)
+    for member in model.members_:
+        is_linear = isinstance(member.estimators[0], LogisticLabels)
+        assert len(member.estimators) == (1 if is_linear else 2)
+    # Three folds, then two models of the same members.
+    assert asked[-2] == pytest.approx(1.5 * asked[-1])
+
+
 def test_two_models_of_all_rows(monkeypatch):
     """By default: unless that costs too much, rows are few, or a row is in no fold."""
     monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X))

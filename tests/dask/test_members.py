@@ -105,7 +105,7 @@ def test_linear_models_are_the_local_ones(two: Any, monkeypatch: pytest.MonkeyPa
 def admits(name: str) -> Any:
     """Let a single candidate into the mixture."""
     admit = Mixture.admit
-    return lambda mixture, one, margins: one == name and admit(mixture, one, margins)
+    return lambda mixture, one, *others: one == name and admit(mixture, one, *others)
 
 
 @pytest.mark.usefixtures("no_boosters")

@@ -62,6 +62,13 @@ def test_margins_that_say_nothing_leave_frequencies():
     assert weight[1] == 1 > weight[0] > weight[2] > 0
 
 
+def test_a_row_does_not_speak_against_its_own_labelset():
+    """Without the row its labelset is rarer, in the smaller one of two in each row."""
+    Y = np.repeat([[1, 0], [0, 1]], [3, 2], axis=0).astype(np.float32)
+    weight = weights_of(np.zeros(Y.shape), Y).counts  # [0, 1], [1, 0]
+    assert weight[1] == 1 > weight[0] > 0.2
+
+
 def test_labels_that_repeat_each_other():
     """Three labels are one; its margin of -1 is too low by 1.5. Known frequencies do not help."""
     rng = np.random.default_rng(1)

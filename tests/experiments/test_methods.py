@@ -251,19 +251,24 @@ def test_only_labels_that_vary_are_trained():
     alone = MultiOutputProba(tree).fit(DATA.X, truth[:, [0, 2]]).predict_proba(DATA.X)
     np.testing.assert_array_equal(proba[:, [0, 2]], alone)
     np.testing.assert_array_equal(model.predict(DATA.X), proba >= 0.5)
+    X = sparse.csr_array(DATA.X)
+    again = Varied(MultiOutputProba(tree)).fit(X, truth).predict_proba(X)
+    np.testing.assert_allclose(again, proba)
 
 
 class MultiOutputProba(BaseEstimator):
-    """A tree with probabilities of labels in one array, as CatBoost returns them."""
+    """A tree that, as CatBoost, takes no sparse array and returns probabilities in one array."""
 
     def __init__(self, tree):
         self.tree = tree
 
     def fit(self, X, Y):
+        assert not isinstance(X, sparse.sparray)
         self.tree_ = clone(self.tree).fit(X, Y)
         return self
 
     def predict_proba(self, X):
+        assert not isinstance(X, sparse.sparray)
         return np.column_stack([proba[:, 1] for proba in self.tree_.predict_proba(X)])
 
 

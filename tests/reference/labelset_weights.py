@@ -51,6 +51,7 @@ def weights(
 ) -> Floats:
     """Find the weights of labelsets, the largest being 1."""
     start = np.concatenate(([1.0, 0.5], np.zeros(Y.shape[1])))
-    found = minimize(loss, start, args=(margins, Y, weight, l2), method="BFGS").x
+    bounds = [(0.05, None), (0, None), *[(None, None)] * Y.shape[1]]
+    found = minimize(loss, start, args=(margins, Y, weight, l2), bounds=bounds).x
     log_weight = (labelsets @ found[2:] + found[1] * np.log(counts)) / found[0]
     return np.exp(log_weight - log_weight.max())

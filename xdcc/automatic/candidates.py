@@ -49,6 +49,12 @@ _LEAST_SHARE = 0.3
 _RATE_OF_SECOND_LEVEL = 0.1
 """The lowest rate of a second level, whose features are few and strong."""
 
+_RATE_WITH_TIME, _COLUMNS_WITH_TIME = 0.03, 0.4
+"""Rate and share of the features for each tree of a second level, if a time budget allows it."""
+
+_ERRORS_OF_OTHERS = 2.0
+"""Standard errors that one of many candidates must gain: by chance the best of twelve gains 1.6."""
+
 _SUBSAMPLE = 0.7
 """Share of the rows that each tree of the first candidate is grown on."""
 
@@ -117,12 +123,15 @@ class Candidate:
         Its parameters.
     seconds : float
         For training out of fold on one core, estimated.
+    n_errors : float, default=1.0
+        By how many standard errors it must lower the log-loss to enter the mixture.
     """
 
     name: str
     kind: type[Any]
     params: Mapping[str, Any] = field(repr=False)
     seconds: float
+    n_errors: float = 1.0
 
     @property
     def least_seconds(self) -> float:
@@ -210,7 +219,7 @@ def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Ite
                 colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
                 min_child_weight=float(random.choice([1, 3, 10])),
             )
-        yield Candidate(f"{drawn.name} ({number})", drawn.kind, drawn.params, drawn.seconds)
+        yield replace(drawn, name=f"{drawn.name} ({number})", n_errors=_ERRORS_OF_OTHERS)
 
 
 def booster(
@@ -255,13 +264,15 @@ def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> C
     """Describe a booster whose features are the margins of the members of a mixture."""
     n_features = n_members * shape.n_labels
     of_margins = shape._replace(n_features=n_features, n_entries=shape.n_rows * n_features)
-    found = booster(of_margins, 3, 0, _SUBSAMPLE, _SHARE_OF_A_BOOSTER * time_budget)
-    rate = found.params["learning_rate"]
-    if rate < _RATE_OF_SECOND_LEVEL:
-        seconds = found.seconds * rate / _RATE_OF_SECOND_LEVEL
-        params = {**found.params, "learning_rate": _RATE_OF_SECOND_LEVEL}
-        found = replace(found, params=params, seconds=seconds)
-    return replace(found, name="second level")
+    longest = _SHARE_OF_A_BOOSTER * time_budget
+    found = booster(of_margins, 3, 0, _SUBSAMPLE, longest)
+    rate, params = found.params["learning_rate"], dict(found.params)
+    if found.seconds * rate / _RATE_WITH_TIME <= longest < np.inf:
+        params |= {"learning_rate": _RATE_WITH_TIME, "colsample_bytree": _COLUMNS_WITH_TIME}
+    elif rate < _RATE_OF_SECOND_LEVEL:
+        params["learning_rate"] = _RATE_OF_SECOND_LEVEL
+    seconds = found.seconds * rate / params["learning_rate"]
+    return replace(found, name="second level", params=params, seconds=seconds)
 
 
 def forest(shape: Shape, **params: Any) -> Candidate:

@@ -170,13 +170,15 @@ def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats
     return shares, kept
 
 
-def is_gain(before: Floats, after: Floats) -> bool:
-    """Tell whether losses of rows fell by more than the standard error of their difference.
+def is_gain(before: Floats, after: Floats, n_errors: float = 1.0) -> bool:
+    """Tell whether losses of rows fell by more than standard errors of their difference.
 
     Parameters
     ----------
     before, after : float64 arrays of shape (n_samples,)
         Weighted losses of the rows.
+    n_errors : float, default=1.0
+        How many standard errors.
 
     Returns
     -------
@@ -188,11 +190,14 @@ def is_gain(before: Floats, after: Floats) -> bool:
     True
     >>> is_gain(np.array([1.0, 1.0, 1.0]), np.array([0.1, 1.4, 1.4]))
     False
+    >>> is_gain(np.array([1.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.8]), n_errors=8)
+    False
     """
     gain = before - after
     n_rows = grand_total(len(gain))
     mean = grand_total(gain.sum()) / n_rows
-    return bool(mean > np.sqrt(grand_total(((gain - mean) ** 2).sum())) / n_rows)
+    error = np.sqrt(grand_total(((gain - mean) ** 2).sum())) / n_rows
+    return bool(mean > n_errors * error)
 
 
 class Mixture:
@@ -261,7 +266,7 @@ class Mixture:
         self._stacked, self.stacked_share, self._of_rows = [margins], float(shares[1]), of_rows
         return True
 
-    def admit(self, name: str, margins: NDArray[np.floating]) -> bool:
+    def admit(self, name: str, margins: NDArray[np.floating], n_errors: float = 1.0) -> bool:
         """Let a member in if the mixture with it is better by more than chance.
 
         Parameters
@@ -270,6 +275,8 @@ class Mixture:
             Of the member.
         margins : float array of shape (n_samples, n_labels)
             Its calibrated log-odds, out of fold.
+        n_errors : float, default=1.0
+            How many standard errors the log-loss must fall by.
 
         Returns
         -------
@@ -278,7 +285,7 @@ class Mixture:
         """
         tried = [*self._margins, margins.astype(np.float32)]
         shares, of_rows = greedy_shares(tried, self.losses)
-        if self._of_rows is not None and not is_gain(self._of_rows, of_rows):
+        if self._of_rows is not None and not is_gain(self._of_rows, of_rows, n_errors):
             return False
         self._keep([*self.names, name], tried, shares, of_rows)
         return True

@@ -15,7 +15,7 @@ candidates of the same kind took.
 
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
-With a time budget there are as many as folds, if it lasts.
+With a time budget there are as many as folds, if it lasts for them, and otherwise two.
 """
 
 import time
@@ -82,7 +82,7 @@ _LEAST_ROWS = 300
 """With fewer rows models of all rows were no better than those of the folds."""
 
 _N_ON_ALL_ROWS = 2
-"""Models of all rows for each member, without a time budget."""
+"""Models of all rows for each member without a time budget, or with one that lasts for no more."""
 
 _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
@@ -188,10 +188,12 @@ class TimeBudget:
         """Keep time for what follows the training."""
         self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
 
-    def reserve_more(self, seconds: float) -> None:
-        """Keep more time for what follows, if that is possible."""
-        if self._reserved + seconds <= _MOST_RESERVED * self.seconds:
+    def reserve_more(self, seconds: float) -> bool:
+        """Keep more time for what follows, if that is possible; tell whether it is."""
+        possible = self._reserved + seconds <= _MOST_RESERVED * self.seconds
+        if possible:
             self._reserved += seconds
+        return possible
 
     def left(self) -> float:
         """Return the seconds that are left for training."""
@@ -268,6 +270,7 @@ class Search:
         self._table: list[dict[str, Any]] = []
         self._left_out: set[str] = set()
         self._for_rules = 0.0
+        self._n_affordable = folds.n_folds
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
@@ -353,7 +356,7 @@ class Search:
         if self._refit is False or not enough:
             return 0
         if self._budget.is_limited:
-            return self._shape.n_folds
+            return self._n_affordable
         of_members = sum(self._members[name].candidate.seconds for name in self._mixture.names)
         seconds = _N_ON_ALL_ROWS / (self._shape.n_folds - 1) * of_members
         return _N_ON_ALL_ROWS if seconds <= _LONGEST_ON_ALL_ROWS else 0
@@ -388,8 +391,10 @@ class Search:
         calibration, margins = self._calibrate(raw)
         self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         margins = margins[self._folds.tested]
-        test = self._mixture.admit if earlier is None else self._mixture.improve
-        enters = test(candidate.name, margins)
+        if earlier is None:
+            enters = self._mixture.admit(candidate.name, margins, candidate.n_errors)
+        else:
+            enters = self._mixture.improve(candidate.name, margins)
         if enters:
             member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
             known = self._members | {candidate.name: member}
@@ -402,11 +407,15 @@ class Search:
 
     def _reserve(self, seconds: float) -> None:
         """Keep time for rules, models of all rows, and so many seconds for something else."""
-        on_all_rows = self._seconds_on_all_rows(self._mixture.names)
-        for_refit = on_all_rows if self._refit is True else 0.0
+        names = self._mixture.names
+        for_refit = self._seconds_on_all_rows(names) if self._refit is True else 0.0
         self._budget.reserve(self._for_rules + for_refit + seconds)
-        if not for_refit:
-            self._budget.reserve_more(on_all_rows)
+        if for_refit:
+            return
+        self._n_affordable = self._shape.n_folds
+        if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
+            self._n_affordable = _N_ON_ALL_ROWS
+            self._budget.reserve_more(self._seconds_on_all_rows(names))
 
     def _stack(self) -> list[Member]:
         """Train a second level on the members' margins; an empty list if it does not help."""

@@ -8,12 +8,15 @@ too: the posterior over the known labelsets U with their counts n_U is
 
 where m are log-odds. This is a multinomial logistic regression whose classes are labelsets, so t, a
 and c are found by convex optimisation of the likelihood, with a penalty on c. A row's own labelset
-counts without this row; if no other row has it, the row is left out. What is most probable does not
-change if all is divided by t: then a labelset has one number, its weight
+counts without this row; if no other row has it, the row is left out. So its own labelset is the
+rarer one in a row, which by itself would make a negative; a is at least 0. What is most probable
+does not change if all is divided by t: then a labelset has one number, its weight
 
     exp(sum over j in U of c_j / t) * n_U ** (a / t),
 
-which takes the place of its count.
+which takes the place of its count. This is a small conditional random field for labelsets, on
+log-odds instead of features (N. Ghamrawi and A. McCallum: Collective Multi-label Classification,
+CIKM 2005).
 """
 
 import numpy as np
@@ -54,12 +57,21 @@ def fitted_weights(
     Returns
     -------
     KnownLabelsets
-        The same labelsets; `counts` are their weights.
+        The same labelsets; `counts` are their weights, the largest of which is 1.
+
+    Examples
+    --------
+    Log-odds of 0 say nothing, so the more frequent labelset weighs more:
+
+    >>> data = FitData(np.zeros((5, 2)), np.eye(2, dtype=np.float32)[[0, 0, 0, 1, 1]], None)
+    >>> known = KnownLabelsets.of_data(data)
+    >>> known.labelsets.tolist(), fitted_weights(known, data).counts.round(2).tolist()
+    ([[0, 1], [1, 0]], [0.92, 1.0])
     """
     pairs = len(data.Y), len(known.labelsets)
     likelihood = _Likelihood(known, data.take(sample_rows(pairs, data.whole, most_pairs)))
     n_labels = known.labelsets.shape[1]
-    bounds = [(_LEAST_TEMPERATURE, None), *[(None, None)] * (1 + n_labels)]
+    bounds = [(_LEAST_TEMPERATURE, None), (0.0, None), *[(None, None)] * n_labels]
     start = np.concatenate(([1.0, 0.5], np.zeros(n_labels)))
     found = minimize(
         likelihood.loss,
