@@ -171,7 +171,7 @@ def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats
 
 
 def is_gain(before: Floats, after: Floats, n_errors: float = 1.0) -> bool:
-    """Tell whether losses of rows fell by more than standard errors of their difference.
+    """Tell whether losses of rows fell by more than some standard errors of their difference.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ candidates of the same kind took.
 
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
-With a time budget there are as many as folds, if it lasts for them, and otherwise two.
+With a time budget there are as many as folds, or two if it is too short for that.
 """
 
 import time
@@ -82,7 +82,7 @@ _LEAST_ROWS = 300
 """With fewer rows models of all rows were no better than those of the folds."""
 
 _N_ON_ALL_ROWS = 2
-"""Models of all rows for each member without a time budget, or with one that lasts for no more."""
+"""Models of all rows for each member without a time budget, or with one too short for more."""
 
 _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""

@@ -220,6 +220,36 @@ def test_the_page_of_decision_rules_shows_the_fair_league(report):
         assert list(cells.values()) == means
 
 
+def test_the_page_of_decision_rules_shows_the_ranks_of_the_fair_league(store):
+    config, results = load_finished("fair-league", store)
+    said = {}
+    for section in config.report:
+        if section.kind == "scores" and section.title.endswith("on all data sets"):
+            [measure] = section.measures
+            scores = section_scores(results, section, measure).dropna()
+            ranked = ranks(scores, higher_is_better=measure != "log_loss").mean()
+            assert ranked.idxmin().startswith(("MultiLabelClassifier", "mixture"))
+            said[measure] = f"({ranked.min():.2f})"
+    words = " ".join(RULES_PAGE.read_text().split())
+    assert (
+        f"in F1 {said['example_f1']}, Hamming accuracy {said['hamming_accuracy']}, subset accuracy "
+        f"{said['subset_accuracy']} and log-loss {said['log_loss']}."
+    ) in words
+
+
+def test_the_page_of_decision_rules_says_what_more_time_buys(store):
+    config, results = load_finished("time-budget", store)
+    losses = section_scores(results, config.report[0], "log_loss").dropna()
+    ratios = losses.div(losses["without a budget"], axis=0)
+    assert len(ratios) == 7
+    budgets = ["5 seconds", "30 seconds", "120 seconds", "600 seconds"]
+    means = [f"{geometric_mean(ratios[name]):.3f}".lstrip("0") for name in budgets]
+    words = " ".join(RULES_PAGE.read_text().split())
+    assert f"was {', '.join(means[:-1])} and {means[-1]} times as high" in words
+    flags, emotions = (f"{ratios[budgets[-1]][name]:.3f}" for name in ("flags", "emotions"))
+    assert f"{flags.lstrip('0')} times as high on flags and {emotions} times on emotions" in words
+
+
 def test_the_readme_shows_the_fair_league(report):
     study = report["studies/fair-league/REPORT.md"]
     text = (REPOSITORY / "README.md").read_text()
