@@ -103,6 +103,7 @@ METHODS = {
         title="one booster, calibrated on folds, with each decision rule",
         reference="this project: xdcc.decision.TunedDecisionClassifierCV",
         build=_build,
+        revision=2,
         params={"n_estimators": 1000, "calibrate": True},
         readings=READINGS,
         scores=OF_PROBABILITIES
