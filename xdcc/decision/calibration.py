@@ -167,14 +167,14 @@ def fit_platt(
     a, b : float
         With the least log-loss; a is at least 0.
     """
-    z, present = margins[counts], Y[counts] == 1
+    z, present = margins[counts].astype(np.float64), Y[counts] == 1
     w = np.broadcast_to(weight[:, np.newaxis], Y.shape)[counts]
     n_with, n_without = w[present].sum(), w[~present].sum()
     if not n_with + n_without:
         return start
     target = np.where(present, (n_with + 1) / (n_with + 2), 1 / (n_without + 2))
     w = w / (n_with + n_without)
-    sum_z, sum_1 = float((w * target) @ z), float(w @ target)
+    sum_z, sum_1 = float((w * target * z).sum()), float((w * target).sum())
 
     def look(a: float, b: float) -> _Look:
         value, (by_a, by_b), curvature = log_loss_sums(z, w, a, b)
