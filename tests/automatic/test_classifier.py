@@ -65,7 +65,8 @@ def test_the_parts(fitted):
 
     def train(candidate, number, data, X_new):
         found = out_of_fold(candidate.estimator(3 + number, 1), data, fitted.folds_)
-        calibration, margins = calibrate_labels(data._replace(X=found.margins), fitted.folds_)
+        single = found.margins.astype(np.float32).astype(np.float64)  # as they are kept
+        calibration, margins = calibrate_labels(data._replace(X=single), fitted.folds_)
         right = np.where(Y == 1, expit(margins), 1 - expit(margins))
         assert table.log_loss.iloc[number] == pytest.approx(-np.log(right).mean(), rel=1e-4)
         return margins, calibration.margins(mean_margins(found.estimators, X_new, 4))

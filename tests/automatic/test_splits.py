@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import xdcc
 from xdcc import MultiLabelClassifier, TunedDecisionClassifierCV
 from xdcc.automatic.candidates import Shape, usual_candidates
-from xdcc.automatic.search import TimeBudget
+from xdcc.automatic.search import Search, TimeBudget
 from xdcc.base.checks import check_fit_data
 from xdcc.base.folds import make_folds
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -207,6 +207,32 @@ def test_a_budget_that_is_too_short_for_as_many_trains_two(monkeypatch):
         assert len(member.estimators) == (1 if is_linear else 2)
     # Three folds, then two models of the same members.
     assert asked[-2] == pytest.approx(1.5 * asked[-1])
+
+
+def test_a_second_level_has_time_however_slow_the_members_were(monkeypatch):
+    def learn(budget, candidate, seconds):
+        budget._slowness[candidate.kind] = 1e6
+
+    monkeypatch.setattr(TimeBudget, "learn", learn)
+    names = _classifier(time_budget=600).fit(X, Y).summary_["candidate"]
+    # By its estimate no booster would be begun any more.
+    assert len(names) < 5
+    assert names[-1] == "second level"
+
+
+def test_a_second_level_comes_before_models_of_all_rows(monkeypatch):
+    kept, train = {}, Search._train
+
+    def spied(search, candidate, data):
+        kept[candidate.name] = search._budget._reserved
+        return train(search, candidate, data)
+
+    monkeypatch.setattr(Search, "_train", spied)
+    monkeypatch.setattr(Search, "_seconds_on_all_rows", lambda search, names: 200.0)
+    monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
+    _classifier(time_budget=600).fit(X, Y)
+    assert kept.pop("second level") < 50
+    assert max(kept.values()) > 200
 
 
 def test_two_models_of_all_rows(monkeypatch):

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from xdcc.base.fit_data import FitData
+from xdcc.decision._log_loss import log_loss_sums
 from xdcc.decision.calibration import (
     LabelCalibration,
     calibrate,
@@ -126,6 +127,28 @@ def test_equal_margins(margin):
     margins = np.full(Y.shape, margin)
     a, b = fit_platt(margins, Y, np.ones(1), np.ones(Y.shape, bool))
     assert expit(a * margin + b) == pytest.approx((3 * 4 / 5 + 1 / 3) / 4, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e2, 1e4, 1e8])
+def test_small_and_large_margins(size):
+    """Newton's method ends, without a warning, and a scale of the margins makes no difference."""
+    margins, Y, weight, _ = drawn(5)
+    a, b = fit_platt(margins, Y, weight, np.ones(Y.shape, bool))
+    found = fit_platt(size * margins, Y, weight, np.ones(Y.shape, bool))
+    assert (size * found[0], found[1]) == pytest.approx((a, b), rel=1e-4)
+
+
+def test_sums_of_the_kernel():
+    random = np.random.default_rng(6)
+    z, weight = random.normal(0, 3, 50), random.random(50)
+    loss, gradient, curvature = log_loss_sums(z, weight, 0.7, -0.2)
+    p = expit(0.7 * z - 0.2)
+    assert loss == pytest.approx(-weight @ np.log(1 - p), rel=1e-12)
+    assert gradient == pytest.approx((weight @ (p * z), weight @ p), rel=1e-12)
+    h = weight * p * (1 - p)
+    assert curvature == pytest.approx((h @ z**2, h @ z, h.sum()), rel=1e-12)
+    # Of margins whose exponential overflows, too.
+    assert log_loss_sums(np.array([800.0, -800.0]), np.ones(2), 1, 0)[0] == 800
 
 
 NAN = np.nan

@@ -75,8 +75,9 @@ _RULES_PER_CALIBRATION = 6.0
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
 
-_LEAST_OF_WHOLE = 0.5
-"""Share of the time that a second level may need, without which it is not begun."""
+_OVERRUN_OF_SECOND_LEVEL = 2.0
+"""Times its estimate is kept for a second level. Its features are few and strong, so it needs about
+as many rounds as estimated even where the members take ten times their estimates."""
 
 _LEAST_ROWS = 300
 """With fewer rows models of all rows were no better than those of the folds."""
@@ -202,10 +203,6 @@ class TimeBudget:
     def estimate(self, candidate: Candidate) -> float:
         """Return how many seconds a candidate needs at least, learned from others of its kind."""
         return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
-
-    def whole(self, candidate: Candidate) -> float:
-        """Return how many seconds it may need if it does not end early."""
-        return candidate.seconds * max(1.0, self._slowness.get(candidate.kind, 1.0))
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
@@ -401,17 +398,21 @@ class Search:
             self._members = {name: known[name] for name in self._mixture.names}
         self._budget.learn(candidate, time.perf_counter() - begun)
         self._list(candidate, n_seeds, found, margins, begun)
-        for_second_level = self._budget.whole(self._second_level())
-        self._reserve(for_second_level)
+        self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds)
+        self._reserve_for_all_rows()
         return enters
 
     def _reserve(self, seconds: float) -> None:
-        """Keep time for rules, models of all rows, and so many seconds for something else."""
+        """Keep time for what is certain to follow, and so many seconds for something else."""
         names = self._mixture.names
         for_refit = self._seconds_on_all_rows(names) if self._refit is True else 0.0
         self._budget.reserve(self._for_rules + for_refit + seconds)
-        if for_refit:
+
+    def _reserve_for_all_rows(self) -> None:
+        """Keep time for models of all rows, too, and decide how many of them fit."""
+        if self._refit is True:
             return
+        names = self._mixture.names
         self._n_affordable = self._shape.n_folds
         if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
             self._n_affordable = _N_ON_ALL_ROWS
@@ -422,11 +423,10 @@ class Search:
         if not self._folds.tested.all():
             return []
         begun = time.perf_counter()
-        self._reserve(0)
+        self._reserve(0)  # the second level comes before models of all rows
         candidate = self._second_level()
         if self._budget.is_limited:
-            # Most end early; one that does not is given up when the time is over.
-            affordable = self._budget.has(_LEAST_OF_WHOLE * self._budget.whole(candidate))
+            affordable = self._budget.has(candidate.seconds)
         else:
             usual = usual_candidates(self._shape)
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2

@@ -28,6 +28,7 @@ from sklearn.base import clone
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.process import late_interrupt
+from xdcc.base.rounds import boost, margins_at_hand, set_weight
 from xdcc.base.workers import grand_total, rows_of_all
 
 _LOOKS = 50
@@ -168,8 +169,8 @@ def train_out_of_fold(
             # The first round also estimates where boosting starts, from all training rows.
             if drawn is not None and round_ > 0:
                 train = train & drawn(round_, fold)
-            matrix.set_weight(np.where(train, weight, np.float32(0)))
-            booster.update(matrix, round_)
+            set_weight(matrix, np.where(train, weight, np.float32(0)))
+            boost(booster, matrix, round_)
         n_rounds = round_ + 1
         ends = n_rounds == estimator.n_estimators
         if should_end is not None:
@@ -178,10 +179,7 @@ def train_out_of_fold(
             continue
         n_next = n_rounds + max(1, n_rounds // _LOOKS)
         for booster, (_, rows) in zip(boosters, parts, strict=True):
-            of_all = booster.predict(
-                matrix, output_margin=True, strict_shape=True, validate_features=False
-            )
-            margins[rows] = of_all[rows]
+            margins[rows] = margins_at_hand(booster, matrix)[rows]
         now = grand_total(loss(margins))
         if now < best_loss:
             best_loss, n_best = now, n_rounds
@@ -219,8 +217,8 @@ def train_on_all_rows(
         for round_ in range(model.n_estimators):
             if drawn is not None:
                 rows = drawn(round_, 0) if round_ else True
-                matrix.set_weight(np.where(rows, weight, np.float32(0)))
-            booster.update(matrix, round_)
+                set_weight(matrix, np.where(rows, weight, np.float32(0)))
+            boost(booster, matrix, round_)
         _with_booster(model, booster)
 
 

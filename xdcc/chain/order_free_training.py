@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.process import late_interrupt
+from xdcc.base.rounds import boost, margins_at_hand, set_weight
 from xdcc.base.threads import n_threads
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
@@ -165,11 +166,11 @@ def train_order_free(
     losses, n_best, now = [loss(start) / total], 0, start.copy()
     for round_ in range(n_estimators):
         for booster, rows in zip(boosters, held_out, strict=True):
-            matrix.set_weight(np.where(rows, np.float32(0), every))
-            booster.update(matrix, round_)
-            now[rows] = booster.predict(matrix, output_margin=True, strict_shape=True)[rows]
-        matrix.set_weight(every)
-        final.update(matrix, round_)
+            set_weight(matrix, np.where(rows, np.float32(0), every))
+            boost(booster, matrix, round_)
+            now[rows] = margins_at_hand(booster, matrix)[rows]
+        set_weight(matrix, every)
+        boost(final, matrix, round_)
         losses.append(loss(now) / total)
         if losses[-1] < losses[n_best]:
             n_best = round_ + 1

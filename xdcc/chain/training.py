@@ -35,6 +35,7 @@ from xgboost.core import _LIB, _check_call
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import label_frequency
+from xdcc.base.rounds import boost, set_weight
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import PropagationRule, end_truth
@@ -294,14 +295,12 @@ class _Training:
         # With folds the matrix has the weights of the booster before, even if all rows count.
         if self._plan.folds is not None or not counts.all():
             weight = np.where(counts, 1 if weight is None else weight, 0).astype(np.float32)
-            matrix.set_weight(weight)
+            set_weight(matrix, weight)
         if self._plan.separate_and_conquer and "base_score" not in params:
             params = {**params, "base_score": open_base_score(truth, weight, self._P)}
         booster = xgb.Booster(params, [matrix])
         for boosting_round in range(self._plan.n_estimators):
-            # `Booster.update`, which compares the features' names every time: on small data that
-            # takes a tenth of a boosting round.
-            _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, boosting_round, matrix.handle))
+            boost(booster, matrix, boosting_round)
         # The booster still has its predictions on this matrix at hand. After a reset, with which
         # `xgboost.train` ends, it would have to traverse its trees. Callers that keep the booster
         # must reset it; the others save the time, as a reset writes and reads the model.

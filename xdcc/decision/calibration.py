@@ -6,7 +6,8 @@ hardly overfit; a label gets two of its own if that is better by more than chanc
 these were not fitted to. Targets are smoothed, (N+ + 1) / (N+ + 2) for a label that is there and
 1 / (N- + 2) for one that is not, so that perfect margins stay finite. Source: Platt: "Probabilistic
 Outputs for Support Vector Machines" (Advances in Large Margin Classifiers, 1999). The minimum is
-found by SciPy's trust-region Newton method, which needs few passes over the rows.
+found by Newton's method with backtracking, as in Lin, Lin, Weng: "A Note on Platt's Probabilistic
+Outputs for Support Vector Machines" (Machine Learning 68, 2007).
 
 Workers that train together (:mod:`xdcc.base.workers`) all fit the same numbers, to a sample of the
 rows of all of them.
@@ -15,23 +16,31 @@ Of labels that are the same in all training rows nothing can be learned but that
 (`ConstantLabels`); `LabelCalibration` takes both together.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
+from xdcc.decision._log_loss import log_loss_sums
 from xdcc.decision.cuts import Floats
 
 type Bools = NDArray[np.bool_]
 
 _LEAST_OF_BOTH = 10
 """A label needs so many rows with it and without it for two numbers of its own."""
+
+_SMALL_FALL, _LEAST_FALL, _SMALL_STEP, _RIDGE = 1e-12, 1e-4, 1e-10, 1e-12
+"""Newton's method ends when the loss can fall so little; a shorter step must reach such a share of
+what it promises and not be shorter than that; and so much is added to the curvature."""
+
+_SATURATED = 40.0
+"""No search starts from larger margins than that."""
 
 
 class PlattScaling(NamedTuple):
@@ -158,35 +167,59 @@ def fit_platt(
     a, b : float
         With the least log-loss; a is at least 0.
     """
-    z, present = margins[counts], Y[counts] == 1
+    z, present = margins[counts].astype(np.float64), Y[counts] == 1
     w = np.broadcast_to(weight[:, np.newaxis], Y.shape)[counts]
     n_with, n_without = w[present].sum(), w[~present].sum()
     if not n_with + n_without:
         return start
     target = np.where(present, (n_with + 1) / (n_with + 2), 1 / (n_without + 2))
     w = w / (n_with + n_without)
-    sum_z, sum_1 = (w * target * z).sum(), (w * target).sum()
+    sum_z, sum_1 = float((w * target * z).sum()), float((w * target).sum())
 
-    def loss(ab: Floats) -> tuple[float, Floats]:
-        absent = expit(-(ab[0] * z + ab[1]))
-        error = w * (1 - absent)
-        # log(1 + exp(m)) is -log(sigmoid(-m)), which does not vanish for margins of this size.
-        value = -(w @ np.log(absent)) - ab[0] * sum_z - ab[1] * sum_1
-        return float(value), np.array([error @ z - sum_z, error.sum() - sum_1])
+    def look(a: float, b: float) -> _Look:
+        value, (by_a, by_b), curvature = log_loss_sums(z, w, a, b)
+        # A label that is there has the loss of one that is absent, less its margin.
+        value -= a * sum_z + b * sum_1
+        return _Look((a, b), value, (by_a - sum_z, by_b - sum_1), curvature)
 
-    def curvature(ab: Floats) -> Floats:
-        proba = expit(ab[0] * z + ab[1])
-        h = w * proba * (1 - proba)
-        mixed = h @ z
-        return np.array([[(h * z) @ z, mixed], [mixed, h.sum()]])
-
-    # "trust-exact" does not end where the curvature is singular: equal margins, for example.
-    found = minimize(
-        loss, start, jac=True, hess=curvature, method="trust-ncg", options={"gtol": 1e-8}
-    )
-    a, b = found.x
+    # Of probabilities that are all 0 or 1 the loss has hardly a curvature.
+    largest = np.abs(z).max()
+    a, b = _least(look, start if start[0] * largest < _SATURATED else (_SATURATED / largest, 0.0))
     # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
-    return (float(a), float(b)) if a >= 0 else (0.0, float(logit(sum_1)))
+    return (a, b) if a >= 0 else (0.0, float(logit(sum_1)))
+
+
+class _Look(NamedTuple):
+    """The loss at a point, its gradient, and its second derivatives by a a, a b and b b."""
+
+    at: tuple[float, float]
+    value: float
+    gradient: tuple[float, float]
+    curvature: tuple[float, float, float]
+
+
+def _least(
+    look: Callable[[float, float], _Look], start: tuple[float, float]
+) -> tuple[float, float]:
+    """Find the minimum of a convex function of two numbers by Newton's method."""
+    here = look(*start)
+    while True:
+        (by_a, by_b), (aa, ab, bb) = here.gradient, here.curvature
+        # Equal margins make the curvature singular.
+        aa, bb = aa + _RIDGE, bb + _RIDGE
+        det = aa * bb - ab * ab
+        step_a, step_b = (ab * by_b - bb * by_a) / det, (ab * by_a - aa * by_b) / det
+        fall, size = -(by_a * step_a + by_b * step_b), 1.0
+        if fall < _SMALL_FALL:  # before rounding hides it; the last step squares what is left
+            return here.at[0] + step_a, here.at[1] + step_b
+        while True:
+            there = look(here.at[0] + size * step_a, here.at[1] + size * step_b)
+            if here.value - there.value > _LEAST_FALL * size * fall:
+                break
+            size /= 2
+            if size < _SMALL_STEP:
+                return here.at
+        here = there
 
 
 def _is_better(margins: Floats, than: Floats, y: NDArray[np.floating], weight: Floats) -> bool:
