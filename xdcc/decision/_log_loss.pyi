@@ -1,6 +1,5 @@
-from numpy.typing import NDArray
-
 import numpy as np
+from numpy.typing import NDArray
 
 def log_loss_sums(
     z: NDArray[np.float64], weight: NDArray[np.float64], a: float, b: float
