@@ -250,6 +250,23 @@ def test_the_page_of_decision_rules_says_what_more_time_buys(store):
     assert f"{flags.lstrip('0')} times as high on flags and {emotions} times on emotions" in words
 
 
+def test_pages_say_what_catboost_costs(store):
+    _, results = load_finished("fair-league", store)
+    ratios = {}
+    for measure in ("train_time", "log_loss"):
+        scores = results.scores(measure)[
+            ["CatBoost, folds", "MultiLabelClassifier for F1"]
+        ].dropna()
+        assert len(scores) == 11
+        ratios[measure] = geometric_mean(scores.iloc[:, 0] / scores.iloc[:, 1])
+    longer, worse = f"{ratios['train_time']:.1f}", f"{ratios['log_loss']:.2f}"
+    readme, page = (
+        " ".join(path.read_text().split()) for path in (REPOSITORY / "README.md", RULES_PAGE)
+    )
+    assert f"against CatBoost, which trains {longer} times as long, in F1 only" in readme
+    assert f"takes {longer} times the training time, and its log-loss is {worse} times as" in page
+
+
 def test_the_readme_shows_the_fair_league(report):
     study = report["studies/fair-league/REPORT.md"]
     text = (REPOSITORY / "README.md").read_text()
