@@ -72,12 +72,12 @@ def test_every_block_is_in_a_tested_language(page):
 @pages_with("python")
 @pytest.mark.filterwarnings("ignore:.*(type hint|input example):UserWarning")  # from MLflow
 def test_python_examples(page, capsys, tmp_path, monkeypatch):
-    """The blocks of a page run in order, in one namespace per page, on a quarter of the rows."""
+    """The blocks of a page run in order, in one namespace per page, on an eighth of the rows."""
     load = data.load_dataset
 
     def load_fewer(*args):
         whole = load(*args)
-        return whole[np.arange(0, len(whole), 4)]
+        return whole[np.arange(0, len(whole), 8)]
 
     monkeypatch.setattr(data, "load_dataset", load_fewer)
     monkeypatch.chdir(tmp_path)  # some examples write files
