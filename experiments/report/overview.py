@@ -205,7 +205,8 @@ def _joint(finished: Finished) -> list[Aim]:
     config, results = finished["order-free"]
     section = config.report[0]
     measure = section.measures[0]
-    values = results.scores(measure)[section.lines].loc[section.claims[0].datasets].dropna()
+    values = results.scores(measure)[section.lines].loc[section.claims[0].datasets]
+    values = values.replace(np.inf, np.nan).dropna()  # of an infinite loss there is no mean
     title = MEASURES[measure].title
     return [Aim("joint probabilities", title, values, False, costs(results, values))]
 
