@@ -206,7 +206,7 @@ def _joint(finished: Finished) -> list[Aim]:
     section = config.report[0]
     measure = section.measures[0]
     values = results.scores(measure)[section.lines].loc[section.claims[0].datasets]
-    values = values.replace(np.inf, np.nan).dropna()  # of an infinite loss there is no mean
+    values = values.replace(np.inf, np.nan).dropna()  # a mean needs finite losses
     title = MEASURES[measure].title
     return [Aim("joint probabilities", title, values, False, costs(results, values))]
 
