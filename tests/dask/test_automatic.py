@@ -47,6 +47,7 @@ UNKNOWN = np.where(RNG.random(Y.shape) < 0.2, np.nan, Y)
 X[RNG.random(X.shape) < 0.1] = np.nan
 WEIGHT = RNG.uniform(0.2, 3, N_SAMPLES)
 CHUNKS = (60, 130, 80, 50)
+ONE_SIDED = np.column_stack([np.arange(N_SAMPLES) < 190, np.zeros(N_SAMPLES)])  # on each worker
 
 
 def cluster(n_workers: int, processes: bool = False) -> Any:
@@ -96,6 +97,12 @@ def on(client: Any, measure: Any = "example_f1", **params: Any) -> DaskMultiLabe
     return estimator
 
 
+@pytest.fixture(autouse=True)
+def fast_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let boosters learn fast: each of their rounds costs time on the network."""
+    monkeypatch.setattr("xdcc.automatic.candidates._RATES", ((0.3, np.inf),))
+
+
 @pytest.fixture
 def only_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out forests, linear models and the second level, here and on the workers."""
@@ -133,7 +140,7 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
         (np.asarray, Y, None, {}),
         (csr, UNKNOWN, WEIGHT, {"measure": "micro_f1", "random_state": 3}),
         (np.asarray, Y, None, {"measure": "subset_accuracy"}),
-        (np.asarray, Y, None, {"measure": "neg_log_loss"}),
+        (np.asarray, ONE_SIDED, None, {"measure": "macro_roc_auc"}),
         (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2])}),
         (np.asarray, Y, None, {"constraints": {"label_0": Recall(0.8), "label_2": 0.3}}),
     ],
@@ -238,7 +245,7 @@ def test_threads(two: Any) -> None:
 def test_time_budget(two: Any) -> None:
     """Other seeds and other boosters follow the usual ones; all workers end together."""
     began = time.perf_counter()
-    found = on(two, time_budget=8).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
+    found = on(two, time_budget=5).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
     assert time.perf_counter() - began < 40
     assert len(found.summary_["candidate"]) > 3
     assert found.predict(X).shape == Y.shape
@@ -269,10 +276,23 @@ def test_time_budget(two: Any) -> None:
         ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
         ({"params": {"constraints": {"fraud": 0.3}}}, ValueError, "there is no label 'fraud'"),
         ({"params": {"measure": "precision_at_4"}}, ValueError, "'precision_at_4' has no value"),
+        (
+            {"Y": rows(0 * Y), "params": {"measure": "macro_roc_auc"}},
+            ValueError,
+            "'macro_roc_auc' has no value: no label has known entries of both values",
+        ),
     ],
     ids=lambda case: "" if isinstance(case, dict) else None,
 )
-def test_bad_input(two: Any, bad: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_bad_input(
+    two: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    bad: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    """An error comes before anything is trained."""
+    monkeypatch.setattr("xdcc.dask.automatic.Search.run", lambda search: pytest.fail("trains"))
     data = {"X": rows(X), "Y": rows(Y), "weight": None, "params": {}, **bad}
     estimator = on(two, **data["params"])
     with pytest.raises(error, match=message):
@@ -298,49 +318,52 @@ def test_without_the_plugin(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         on(two).fit(rows(X), rows(Y))
 
 
-@pytest.mark.parametrize(
-    ("module", "of", "function", "n_calls"),
-    [
-        ("xdcc.automatic.search", "TimeBudget", "has", 10),  # in a booster
-        ("xdcc.forest.classifier", "", "grow_forest", 2),
-    ],
-    ids=["booster", "forest"],
-)
-def test_worker_that_is_killed_while_training(
-    monkeypatch: pytest.MonkeyPatch, module: str, of: str, function: str, n_calls: int
-) -> None:
+def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in a booster, the next one in a forest."""
     automatic = importlib.import_module("xdcc.dask.automatic")
-    work = automatic._search
+    candidates = importlib.import_module("xdcc.automatic.candidates")
+    search, rates = automatic._search, candidates._RATES
 
-    def die(parts: Any, **arguments: Any) -> Any:
-        if collective.get_rank() == 1:
-            holder: Any = importlib.import_module(module)
-            holder = getattr(holder, of) if of else holder
-            original, calls = getattr(holder, function), []
+    def learn_fast(parts: Any, **arguments: Any) -> Any:
+        importlib.import_module("xdcc.automatic.candidates")._RATES = rates
+        return search(parts, **arguments)
 
-            def until(*given: Any, **named: Any) -> Any:
-                calls.append(1)
-                if len(calls) == n_calls:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return original(*given, **named)
+    def die(module: str, of: str, function: str, n_calls: int) -> Any:
+        def work(parts: Any, **arguments: Any) -> Any:
+            if collective.get_rank() == 1:
+                holder: Any = importlib.import_module(module)
+                holder = getattr(holder, of) if of else holder
+                original, calls = getattr(holder, function), []
 
-            setattr(holder, function, until)
-        return work(parts, **arguments)
+                def until(*given: Any, **named: Any) -> Any:
+                    calls.append(1)
+                    if len(calls) == n_calls:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return original(*given, **named)
 
+                setattr(holder, function, until)
+            return learn_fast(parts, **arguments)
+
+        return work
+
+    in_booster = die("xdcc.automatic.search", "TimeBudget", "has", 10)
+    in_forest = die("xdcc.forest.classifier", "", "grow_forest", 2)
     with (
         cluster(2, processes=True) as of_test,
         distributed.Client(of_test, set_as_default=False) as client,
     ):
+        monkeypatch.setattr("xdcc.dask.automatic._search", learn_fast)
         fitted = on(client).fit(rows(X), rows(Y))
         before = fitted.predict_proba(X)
-        monkeypatch.setattr("xdcc.dask.automatic._search", die)
-        began = time.monotonic()
-        with pytest.raises(WorkerLostError, match=r"Of the 2 workers .* disappeared: tcp://127\.0"):
-            fitted.set_params(measure="micro_f1").fit(rows(X[::-1]), rows(Y[::-1]))
-        assert time.monotonic() - began < 60
-        np.testing.assert_array_equal(fitted.predict_proba(X), before)
-
-        monkeypatch.undo()
-        client.wait_for_workers(2, timeout=60)
+        fitted.set_params(measure="micro_f1")
+        for dying in (in_booster, in_forest):
+            monkeypatch.setattr("xdcc.dask.automatic._search", dying)
+            began = time.monotonic()
+            with pytest.raises(WorkerLostError, match=r"the 2 workers .* disappeared: tcp://127\.0"):
+                fitted.fit(rows(X[::-1]), rows(Y[::-1]))
+            assert time.monotonic() - began < 60
+            np.testing.assert_array_equal(fitted.predict_proba(X), before)
+            client.wait_for_workers(2, timeout=60)
+        monkeypatch.setattr("xdcc.dask.automatic._search", learn_fast)
         again = on(client).fit(rows(X), rows(Y))
         np.testing.assert_allclose(again.predict_proba(X), before, rtol=0, atol=1e-4)

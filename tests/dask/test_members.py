@@ -20,6 +20,7 @@ from tests.dask.test_automatic import (
     X,
     Y,
     csr,
+    fast_boosters,
     locally,
     on,
     rows,
@@ -38,7 +39,7 @@ import dask.dataframe as dd  # noqa: E402
 from xgboost import collective  # noqa: E402
 from xgboost.collective import Config  # noqa: E402
 
-__all__ = ["two"]  # a fixture
+__all__ = ["fast_boosters", "two"]  # fixtures
 
 RNG = np.random.default_rng(1)
 WORDS = sparse.csr_matrix(RNG.poisson(0.1, (N_SAMPLES, 60)).astype(np.float32))

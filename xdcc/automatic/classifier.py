@@ -36,7 +36,7 @@ from xdcc.decision.constraints import Constraint
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.measures import Measure, MeasureName
-from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
+from xdcc.decision.proba_measures import ProbaMeasureName, require_value
 from xdcc.decision.rules import AnyRule
 
 
@@ -215,7 +215,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
-        self._require_value(folds.of_tested(data)[0])
+        require_value(self.measure, folds.of_tested(data)[0])
         budget = TimeBudget(started, self.time_budget)
         found = Search(
             data,
@@ -231,12 +231,6 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
         return self
-
-    def _require_value(self, data: FitData) -> None:
-        """Stop if a measure of probabilities has no value for these labels."""
-        of_proba = proba_measure(self.measure)
-        if of_proba and (why := of_proba.missing(data)):
-            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
 
     def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
         """Keep a mixture, and choose the rule for it."""

@@ -33,6 +33,7 @@ from xdcc.dask.estimator import (
     threads_of_worker,
 )
 from xdcc.dask.worker_rows import WorkerRows
+from xdcc.decision.proba_measures import require_value
 
 
 class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
@@ -136,6 +137,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             _search,
             booster=booster,
             absent=placed.absent,
+            measure=self.measure if isinstance(self.measure, str) else None,
             seed=seed,
             n_jobs=self.n_jobs,
             refit=self.refit,
@@ -151,7 +153,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
                 n_threads = model._native_booster_params().get("nthread", 0)
                 model.booster_.set_param({"nthread": n_threads})
         # Another estimator learns, so that what this one had learned before is forgotten.
-        local._require_value(found.data)
+        require_value(self.measure, found.data)
         local._learn(found, seed, TimeBudget(started, self.time_budget))
         local.folds_ = found.folds
         local.oof_proba_ = found.calibration.proba(found.data.X)
@@ -164,6 +166,7 @@ def _search(
     *,
     booster: MultiLabelXGBClassifier,
     absent: NDArray[np.bool_],
+    measure: str | None,
     seed: int,
     n_jobs: int | None,
     refit: bool | Literal["auto"],
@@ -178,6 +181,7 @@ def _search(
     data = put_together([rows.data for rows, _ in parts], booster, absent)
     own_folds = Folds(np.concatenate([folds for _, folds in parts]))
     require_known(own_folds, data)
+    require_value(measure, data)
     budget = TimeBudget(time.perf_counter() - begun, time_budget)
     search = Search(
         data,

@@ -17,6 +17,7 @@ import numpy as np
 from xdcc import metrics
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import KnownRows, known_score_blocks
+from xdcc.base.workers import sum_of_all
 from xdcc.decision.cuts import Floats
 from xdcc.metrics.probabilities import brier_scores, log_losses
 from xdcc.metrics.ranking import average_precisions, metric_at_k, ndcgs_at, precisions_at
@@ -43,7 +44,7 @@ class ProbaMeasure(ABC):
         return self.sign * self.metric(Y_true, Y_proba, sample_weight=sample_weight)
 
     def missing(self, data: FitData) -> str | None:
-        """Say why the measure has no value for the labels of some data, if it has none."""
+        """Say why the measure has no value for the labels of all workers, if it has none."""
         return None
 
     @abstractmethod
@@ -98,7 +99,8 @@ class _Area(ProbaMeasure):
     def missing(self, data: FitData) -> str | None:
         counting = data.take(data.counts)
         axis = 0 if self.of_labels else None
-        has_both = counting.truth.any(axis) & (counting.known & ~counting.truth).any(axis)
+        has_values = [counting.truth.any(axis), (counting.known & ~counting.truth).any(axis)]
+        has_both = (sum_of_all(np.array(has_values, int)) > 0).all(axis=0)
         return None if has_both.any() else "no label has known entries of both values, 0 and 1"
 
     def on_draws(self, data: FitData) -> Callable[[Floats], Floats]:
@@ -146,6 +148,13 @@ def proba_measure(measure: object) -> ProbaMeasure | None:
         metric, k = found
         return _Mean(partial(metric, k=k), of_rows=partial(_ROWS_AT_K[metric], k=k), k=k)
     return _MEASURES.get(measure) if isinstance(measure, str) else None
+
+
+def require_value(measure: object, data: FitData) -> None:
+    """Stop if a measure of probabilities has no value for the labels of all workers."""
+    of_proba = proba_measure(measure)
+    if of_proba and (why := of_proba.missing(data)):
+        raise ValueError(f"measure={measure!r} has no value: {why}.")
 
 
 class ProbaMeasureName:
