@@ -382,7 +382,11 @@ def test_plots(fitted):
         ({"random_state": -1}, ValueError, "random_state=-1"),
     ],
 )
-def test_bad_arguments(options, error, message):
+def test_bad_arguments(monkeypatch, options, error, message):
+    """An error comes before anything is trained."""
+    monkeypatch.setattr(
+        "xdcc.automatic.classifier.Search.run", lambda search: pytest.fail("trains")
+    )
     model = _classifier(**options)
     with pytest.raises(error, match=message):
         model.fit(X, Y)

@@ -359,7 +359,9 @@ def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch)
         for dying in (in_booster, in_forest):
             monkeypatch.setattr("xdcc.dask.automatic._search", dying)
             began = time.monotonic()
-            with pytest.raises(WorkerLostError, match=r"the 2 workers .* disappeared: tcp://127\.0"):
+            with pytest.raises(
+                WorkerLostError, match=r"the 2 workers .* disappeared: tcp://127\.0"
+            ):
                 fitted.fit(rows(X[::-1]), rows(Y[::-1]))
             assert time.monotonic() - began < 60
             np.testing.assert_array_equal(fitted.predict_proba(X), before)

@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import fbeta_score
 
 from xdcc import metrics
+from xdcc.base.fit_data import FitData
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.measures import (
     MEASURES,
     checked_measure,
     measure_named,
     scores_on_draws,
+    try_callable,
     validation_data,
 )
 
@@ -88,6 +90,24 @@ def test_measures_return_numbers(value, error, message):
     with pytest.raises(error, match=message):
         checked_measure(lambda truth, predicted: value)([[1]], [[1]])
     assert checked_measure(lambda truth, predicted: np.float32(0.5))([[1]], [[1]]) == 0.5
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 2.0])], ids=["", "weighted"])
+def test_a_callable_is_tried_on_labels_that_count(weight):
+    seen = []
+    Y = np.array([[1, np.nan], [0, 0], [0, 1]], np.float32)
+
+    def measure(truth, predicted, **options):
+        seen.append((truth, predicted, options))
+        return 0.5
+
+    try_callable(measure, FitData(None, Y, weight))
+    ((truth, predicted, options),) = seen
+    rows = [0, 1, 2] if weight is None else [0, 2]
+    assert_array_equal(truth, Y[rows])
+    assert_array_equal(predicted, [[0, 1], [1, 0], [0, 0]] if weight is None else [[0, 1], [1, 0]])
+    assert predicted.dtype == np.int64
+    assert options.keys() == (set() if weight is None else {"sample_weight"})
 
 
 def test_draws_choose_on_drawn_rows_and_judge_on_the_others():

@@ -338,7 +338,13 @@ def test_plot() -> None:
         ({"estimator": Ridge()}, ValueError, r"estimator=Ridge\(\): it must be an"),
     ],
 )
-def test_bad_arguments(options: dict, error: type[Exception], message: str) -> None:
+def test_bad_arguments(
+    monkeypatch: pytest.MonkeyPatch, options: dict, error: type[Exception], message: str
+) -> None:
+    """An error comes before anything is trained."""
+    monkeypatch.setattr(
+        "xdcc.decision.tuned_decision.out_of_fold", lambda *_, **__: pytest.fail("trains")
+    )
     model = TunedDecisionClassifierCV(**({"estimator": BOOSTER} | options))
     with pytest.raises(error, match=message):
         model.fit(X, Y)

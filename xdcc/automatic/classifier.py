@@ -25,7 +25,6 @@ from xdcc.base.domains import (
     check_domain,
 )
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin

@@ -27,7 +27,7 @@ from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.constraints import Constraint, LabelConstraints, check_constraints
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import check_measure
+from xdcc.decision.measures import check_measure, try_callable
 from xdcc.decision.rule_choice import prices_of
 from xdcc.decision.rules import MeasureLike, Rule
 
@@ -141,8 +141,10 @@ class DecidingEnsemble(Decider):
         check_measure(self.measure)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check the costs and constraints of the labels, too, before anything is trained."""
+        """Check measure and constraints by the labels, too, before anything is trained."""
         data = super()._begin_fit(X, Y, sample_weight)
+        if callable(self.measure):
+            try_callable(self.measure, data)
         self._measure_of_labels()
         self._constraints_of_labels()
         return data
