@@ -72,7 +72,10 @@ def test_every_block_is_in_a_tested_language(page):
 @pages_with("python")
 @pytest.mark.filterwarnings("ignore:.*(type hint|input example):UserWarning")  # from MLflow
 def test_python_examples(page, capsys, tmp_path, monkeypatch):
-    """The blocks of a page run in order, in one namespace per page, on an eighth of the rows."""
+    """The blocks of a page run in order, in one namespace per page.
+
+    To save time, data sets have an eighth of their rows, and boosters of a mixture learn fast.
+    """
     load = data.load_dataset
 
     def load_fewer(*args):
@@ -80,6 +83,7 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
         return whole[np.arange(0, len(whole), 8)]
 
     monkeypatch.setattr(data, "load_dataset", load_fewer)
+    monkeypatch.setattr("xdcc.automatic.candidates._RATES", ((0.3, np.inf),))
     monkeypatch.chdir(tmp_path)  # some examples write files
     monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])  # one example imports `experiments`
     namespace = {"__name__": page.stem}
