@@ -23,6 +23,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 import xdcc
+from xdcc.automatic import candidates
 from xdcc.automatic.candidates import Candidate, usual_candidates
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -321,11 +322,10 @@ def test_without_the_plugin(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """One in a booster, the next one in a forest."""
     automatic = importlib.import_module("xdcc.dask.automatic")
-    candidates = importlib.import_module("xdcc.automatic.candidates")
     search, rates = automatic._search, candidates._RATES
 
     def learn_fast(parts: Any, **arguments: Any) -> Any:
-        importlib.import_module("xdcc.automatic.candidates")._RATES = rates
+        importlib.import_module("xdcc.automatic.candidates")._RATES = rates  # on a worker
         return search(parts, **arguments)
 
     def die(module: str, of: str, function: str, n_calls: int) -> Any:

@@ -111,8 +111,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             If X, Y, the weights or the groups are not Dask collections.
         ValueError
             If an argument is out of range, there are fewer rows or groups than folds, a fold trains
-            on no known label, the chunks do not fit together, the data are not as described, or
-            there is no client.
+            on no known label, a measure of probabilities has no value for the labels, the chunks do
+            not fit together, the data are not as described, or there is no client.
         {errors_on_workers}
 
         Warns
@@ -152,8 +152,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             if isinstance(model, MultiLabelXGBClassifier):
                 n_threads = model._native_booster_params().get("nthread", 0)
                 model.booster_.set_param({"nthread": n_threads})
+        require_value(self.measure, found.data)  # of a sample, which can lack a value that all have
         # Another estimator learns, so that what this one had learned before is forgotten.
-        require_value(self.measure, found.data)
         local._learn(found, seed, TimeBudget(started, self.time_budget))
         local.folds_ = found.folds
         local.oof_proba_ = found.calibration.proba(found.data.X)
