@@ -39,8 +39,10 @@ def columns_of(X, categorical, max_bin, n_threads) -> FeatureColumns:
     return feature_columns(X, are_sparse(X, categorical), categories, max_bin, n_threads)
 
 
-def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, max_bin=20, n_threads=1):
-    columns = columns_of(X, CATEGORICAL, max_bin, n_threads)
+def assert_equal_forests(
+    X, Y, shape=SHAPE, weight=None, *, categorical=CATEGORICAL, max_bin=20, n_threads=1
+):
+    columns = columns_of(X, categorical, max_bin, n_threads)
     labels = label_rows(Y, weight)
     seeds = np.array([0, 1, 7, 2**63], np.uint64)
     grown = grow_forest(columns, labels, shape, seeds, n_threads)
@@ -101,6 +103,43 @@ def test_reference_and_kernel_agree_on_anything(
     np.testing.assert_allclose(
         mean_proba(forest, rows, 1), reference.mean_proba(forest, Y, rows), rtol=1e-6, atol=1e-9
     )
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n_rows=st.sampled_from([3, 30, 100]),
+    n_values=st.sampled_from([2, 4, 1000]),
+    n_drawn=st.integers(7, 30),
+    weighted=st.booleans(),
+    min_samples_leaf=st.integers(1, 4),
+    sketch_size=st.integers(0, 5),
+)
+@settings(max_examples=30, deadline=None)
+def test_batches_of_numeric_features(
+    seed, n_rows, n_values, n_drawn, weighted, min_samples_leaf, sketch_size
+):
+    """Features are tried eight at a time; some are constant, in small nodes most of them."""
+    random = np.random.default_rng(seed)
+    X = (random.integers(0, n_values, (n_rows, 30)) + 1).astype(np.float32)
+    X[:, random.random(30) < 0.2] = 1
+    Y = (random.random((n_rows, 3)) < 0.3).astype(np.float32)
+    weight = random.gamma(1, size=n_rows).astype(np.float32) if weighted else None
+    shape = TreeShape(n_rows, n_drawn, 0, min_samples_leaf, sketch_size)
+    assert_equal_forests(X, Y, shape, weight, categorical=np.zeros(30, bool), max_bin=255)
+
+
+def test_batches_of_many_rows():
+    """More than 255 rows on one side of a cut: more than a byte can count."""
+    random = np.random.default_rng(0)
+    X = (random.random((600, 16)) + 1).astype(np.float32)
+    Y = (X[:, :1] < 1.1).astype(np.float32)
+    columns = columns_of(X, np.zeros(16, bool), 255, 1)
+    labels = label_rows(Y, None)
+    shape = TreeShape(600, 16, 0, 1, 1)
+    seeds = np.arange(20, dtype=np.uint64)
+    grown = grow_forest(columns, labels, shape, seeds, 1)
+    expected = reference.grow_forest(columns, labels, shape, seeds)
+    np.testing.assert_array_equal(grown.threshold, expected.threshold)
 
 
 @pytest.mark.parametrize("max_bin", [2, 10, 255])

@@ -14,10 +14,10 @@ from xdcc.boomer.candidates cimport (
     search_one_label,
 )
 from xdcc.boomer.conditions cimport Values
-from xdcc.boomer.lanes cimport vectorised
 from xdcc.boomer.system_search cimport (
     SystemScratch, allocate_systems, begin_systems, finish_systems, search_systems,
 )
+from xdcc.kernels.multiversion cimport vectorised
 
 
 cdef struct Column:

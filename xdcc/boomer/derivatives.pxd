@@ -9,7 +9,8 @@ from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from xdcc.boomer.lanes cimport Four, vectorised
+from xdcc.boomer.lanes cimport Four
+from xdcc.kernels.multiversion cimport vectorised
 
 cdef enum LossKind:
     LOGISTIC_LABEL_WISE

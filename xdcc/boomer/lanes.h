@@ -1,19 +1,13 @@
 /**
- * @brief SIMD vector types, and function multiversioning per instruction set.
+ * @brief SIMD vector types.
  *
- * Cython has neither; `lanes.pxd` declares both for its loops. They change speed, not results.
- * Without the vector types, fits take 33 % more CPU time (up to 70 %); without multiversioning,
- * 72 % more (up to three times as much): one thread, means over eleven settings on four data sets.
+ * Cython has none; `lanes.pxd` declares these for its loops. They change speed, not results.
+ * Without them, fits take 33 % more CPU time (up to 70 %); without multiversioning
+ * (`multiversion.h`), 72 % more (up to three times as much): one thread, means over eleven settings
+ * on four data sets.
  */
 #ifndef XDCC_BOOMER_LANES_H_
 #define XDCC_BOOMER_LANES_H_
-
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-/** One version per instruction set, chosen when the module is loaded; all give equal results. */
-#define XDCC_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
-#else
-#define XDCC_VECTORISED
-#endif
 
 namespace xdcc_boomer {
 

@@ -1,8 +1,7 @@
 """SIMD vectors of four and eight doubles (``lanes.h``), for loops with a fixed order of additions.
 
 Cast a pointer to doubles to a pointer to vectors: ``(<Four*>(sums + k))[0] += ...``. Sums per lane
-are equal on every processor, whatever instructions compute them. A function that returns
-`vectorised` is compiled for each instruction set, together with the functions that it calls.
+are equal on every processor, whatever instructions compute them.
 """
 
 from libc.stdint cimport int64_t
@@ -28,10 +27,6 @@ cdef extern from "lanes.h" namespace "xdcc_boomer" nogil:
 
     void take_larger(Four& first, const Four& second)
     void invert_positive(Eight& numbers)
-
-cdef extern from "lanes.h" nogil:
-    # Cython has no function attributes, but the C name of a type can contain one.
-    ctypedef void vectorised "XDCC_VECTORISED void"
 
 cdef enum:
     LANES = 8  # of `Eight`

@@ -14,7 +14,8 @@ from libcpp.vector cimport vector
 from scipy.linalg.cython_lapack cimport dppsv, dspsv
 
 from xdcc.boomer.derivatives cimport Hessian
-from xdcc.boomer.lanes cimport LANES, Eight, invert_positive, vectorised
+from xdcc.boomer.lanes cimport LANES, Eight, invert_positive
+from xdcc.kernels.multiversion cimport vectorised
 
 
 cdef struct System:

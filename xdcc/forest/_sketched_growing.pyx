@@ -24,6 +24,7 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from xdcc.forest._node cimport CATEGORIES, LEAF, NUMERIC
+from xdcc.forest.dense_batches cimport LANES
 from xdcc.forest.grown_tree cimport GrownTree, add_node, set_test, write_leaf
 from xdcc.forest.growth cimport Growth, OpenNode, Split
 from xdcc.forest.sparse_masks cimport SMALL, list_root, list_varied, members_right
@@ -132,7 +133,8 @@ cdef inline void start_tree(
     growth.projected.resize(n * growth.n_values)
     growth.total.resize(growth.width)
     growth.right.resize(growth.width)
-    growth.bins.resize(n)
+    growth.right_lanes.resize(growth.width * LANES)
+    growth.bins.resize(n * LANES)
     growth.is_on.resize(training.n_rows)
     growth.mask_of.resize(training.n_sparse)
     growth.present.resize((training.n_sparse + 63) // 64)
@@ -229,6 +231,9 @@ cdef Training training_of(columns, labels, shape):
     training.edge_start = elements[int64_t](columns.edge_start)
     training.is_category = elements[uint8_t](columns.is_category)
     training.has_missing = elements[uint8_t](columns.has_missing)
+    training.is_plain = not (
+        columns.is_category.any() or columns.has_missing[: training.n_dense].any()
+    )
     training.feature = elements[int32_t](columns.feature)
     training.least = elements[float](columns.least)
     training.largest = elements[float](columns.largest)

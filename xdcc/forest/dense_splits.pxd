@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from xdcc.forest._node cimport MISSING, SET_WORDS
+from xdcc.forest.dense_batches cimport LANES, swap, try_batch
 from xdcc.forest.growth cimport Growth, OpenNode, Split
 from xdcc.forest.split_score cimport sum_right, take_better
 from xdcc.forest.training cimport Training
@@ -125,17 +126,16 @@ cdef inline int64_t search_dense(
 ) noexcept nogil:
     """Draw dense features, constant ones among them, and more if nothing that was drawn varies."""
     cdef int32_t* order = growth.order.data()
-    cdef int32_t feature
-    cdef int64_t i, other
+    cdef int64_t n_tried = 0, i
     cdef bint are_two = open_node.end - open_node.begin == 2
-    for i in range(training.n_dense):
+    if training.is_plain and not are_two:
+        while n_tried + LANES <= training.n_drawn_dense:
+            try_batch(best, growth, training, open_node, &n_tried, &n_varied, random, width)
+    for i in range(n_tried, training.n_dense):
         if (i >= training.n_drawn_dense and n_varied > 0) or (are_two and best.feature >= 0):
             break
-        other = i + draw_below(random, training.n_dense - i)
-        feature = order[other]
-        order[other] = order[i]
-        order[i] = feature
-        n_varied += try_dense(best, growth, training, open_node, feature, random, width)
+        swap(order, i, i + draw_below(random, training.n_dense - i))
+        n_varied += try_dense(best, growth, training, open_node, order[i], random, width)
     return n_varied
 
 

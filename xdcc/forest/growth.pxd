@@ -38,7 +38,8 @@ cdef cppclass Growth:
     vector[uint8_t] goes_right     # [n_sampled]: whether a row of the node does
     vector[int32_t] total          # [width]: sum over a node
     vector[int32_t] right          # [width]: sum over the rows that go right
-    vector[uint8_t] bins           # [n_sampled]: of a node's rows
+    vector[int32_t] right_lanes    # [width, LANES]: the same for a batch of features
+    vector[uint8_t] bins           # [n_sampled, LANES]: of a node's rows
     vector[int32_t] order          # [n_dense]: features, those that were drawn first
     vector[OpenNode] stack
     # Sparse features in large nodes.

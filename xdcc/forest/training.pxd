@@ -14,6 +14,7 @@ cdef struct Training:
     const int64_t* edge_start      # [n_dense + 1]
     const uint8_t* is_category     # [n_dense]
     const uint8_t* has_missing     # [n_dense + n_sparse]
+    bint is_plain                  # are dense features all numeric, without missing values?
     const int32_t* feature         # [n_dense + n_sparse]: number of the column of X
     const float* least             # [n_sparse]: range of the values, 0 among them
     const float* largest
