@@ -1,8 +1,7 @@
 /**
- * @brief Loops over the rows of a node for eight features at once, whose bins are lanes of a
- * vector.
+ * @brief Loops over the rows of a node for eight features at once: their bins are lanes of vectors.
  *
- * A row has eight bins, one after the other. Vectors of fixed size change speed, not results.
+ * A row has eight bins, one after the other. The vectors change speed, not results.
  */
 #ifndef XDCC_FOREST_BIN_LANES_H_
 #define XDCC_FOREST_BIN_LANES_H_
@@ -36,8 +35,7 @@ inline void find_ranges(std::uint8_t* least, std::uint8_t* largest, std::uint8_t
   std::memcpy(largest, &high, sizeof(high));
 }
 
-/** @brief Count the rows whose bin of a feature is larger than its cut, and sum up a value of them.
- */
+/** @brief Count the rows with a larger bin of a feature than its cut, and sum up their values. */
 inline void sum_larger(std::int32_t* n_larger, std::int32_t* sums, std::uint8_t const* bins,
                        std::uint8_t const* cut, std::int32_t const* value, std::int64_t stride,
                        std::int64_t n_rows) {
