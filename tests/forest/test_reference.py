@@ -142,6 +142,28 @@ def test_batches_of_many_rows():
     np.testing.assert_array_equal(grown.threshold, expected.threshold)
 
 
+@given(
+    seed=st.integers(0, 1000),
+    rate=st.sampled_from([0.005, 0.02, 0.15]),
+    binary=st.booleans(),
+    missing=st.sampled_from([0, 0.001]),
+    weighted=st.booleans(),
+    sketch_size=st.integers(0, 4),
+)
+@settings(max_examples=20, deadline=None)
+def test_sparse_features_of_many_rows(seed, rate, binary, missing, weighted, sketch_size):
+    """Nodes with sums of sparse features, of which some are on in few of the rows; both signs."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(160, 20)).astype(np.float32)
+    X[:, :10] = np.abs(X[:, :10])
+    X = np.where(random.random(X.shape) < rate, X != 0 if binary else X, 0).astype(np.float32)
+    X[random.random(X.shape) < missing] = np.nan
+    Y = (random.random((160, 3)) < 0.1).astype(np.float32)
+    weight = random.gamma(1, size=160).astype(np.float32) if weighted else None
+    shape = TreeShape(160, 0, 0.5, 1, sketch_size)
+    assert_equal_forests(X, Y, shape, weight, categorical=np.zeros(20, bool))
+
+
 @pytest.mark.parametrize("max_bin", [2, 10, 255])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
 def test_columns(convert, max_bin):

@@ -20,17 +20,18 @@ of their seeds, are made to refer to their places in one set of arrays.
 import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from xdcc.forest._node cimport CATEGORIES, LEAF, NUMERIC
 from xdcc.forest.dense_batches cimport LANES
 from xdcc.forest.grown_tree cimport GrownTree, add_node, set_test, write_leaf
 from xdcc.forest.growth cimport Growth, OpenNode, Split
+from xdcc.forest.row_division cimport divide_rows, move_few
 from xdcc.forest.sparse_masks cimport SMALL, list_root, list_varied, members_right
 from xdcc.forest.sparse_sums cimport (
     draw_sparse_thresholds, needs_sums, open_children, open_root,
 )
+from xdcc.forest.split_score cimport sum_rows
 from xdcc.forest.split_search cimport find_split, settle_split
 from xdcc.forest.training cimport Training
 from xdcc.forest.tree_rows cimport centre_labels, project, round_values, sample_rows
@@ -60,31 +61,27 @@ cdef inline bint must_be_leaf(
     return True
 
 
-cdef inline int64_t divide_rows(
-    Growth* growth, const OpenNode* parent, int64_t width
+cdef inline void push_totals(
+    Growth* growth, const OpenNode* small, int64_t width
 ) noexcept nogil:
-    """Send the rows of a node left and right, keeping their order; return how many go left."""
-    cdef int64_t n = parent.end - parent.begin, i, k, n_left = 0, n_right = 0
-    cdef int32_t* rows = growth.rows.data() + parent.begin
-    cdef int32_t* value = growth.value.data() + parent.begin * width
-    cdef int32_t* rows_right = growth.rows_right.data()
-    cdef int32_t* value_right = growth.value_right.data()
-    cdef const uint8_t* goes_right = growth.goes_right.data()
-    cdef int32_t row
-    for i in range(n):
-        # Both sides are written, one is kept: a branch would be mispredicted.
-        row = rows[i]
-        rows_right[n_right] = row
-        rows[n_left] = row
-        for k in range(width):
-            value_right[n_right * width + k] = value[i * width + k]
-        for k in range(width):
-            value[n_left * width + k] = value_right[n_right * width + k]
-        n_right += goes_right[i]
-        n_left += 1 - goes_right[i]
-    memcpy(rows + n_left, rows_right, n_right * sizeof(int32_t))
-    memcpy(value + n_left * width, value_right, n_right * width * sizeof(int32_t))
-    return n_left
+    """Put the totals of a node's children on the stack, those of the smaller one on top."""
+    cdef size_t at = growth.totals.size()
+    cdef int64_t k
+    growth.totals.resize(at + 2 * width)
+    cdef int32_t* of_large = growth.totals.data() + at
+    cdef int32_t* of_small = of_large + width
+    sum_rows(of_small, growth, small.begin, small.end, width)
+    for k in range(width):
+        of_large[k] = growth.total[k] - of_small[k]
+
+
+cdef inline void pop_total(Growth* growth, int64_t width) noexcept nogil:
+    """Take the total of the node on top of the stack."""
+    cdef size_t at = growth.totals.size() - width
+    cdef int64_t k
+    for k in range(width):
+        growth.total[k] = growth.totals[at + k]
+    growth.totals.resize(at)
 
 
 cdef inline void divide(
@@ -92,7 +89,11 @@ cdef inline void divide(
     int64_t width,
 ) noexcept nogil:
     """Divide the rows of a node between two new ones; the smaller child grows next."""
-    cdef int64_t middle = parent.begin + divide_rows(growth, parent, width)
+    cdef int64_t middle = parent.begin
+    if growth.few.empty():
+        middle += divide_rows(growth, parent, width)
+    else:
+        middle += move_few(growth, parent, width)
     cdef OpenNode left = parent[0], right = parent[0]
     left.node = <int32_t>tree.kind.size()
     left.end = middle
@@ -110,11 +111,13 @@ cdef inline void divide(
     if right.end - right.begin < left.end - left.begin:
         if parent.slot >= 0:
             open_children(growth, training, &right, &left, parent.slot, width)
+        push_totals(growth, &right, width)
         growth.stack.push_back(left)
         growth.stack.push_back(right)
     else:
         if parent.slot >= 0:
             open_children(growth, training, &left, &right, parent.slot, width)
+        push_totals(growth, &left, width)
         growth.stack.push_back(right)
         growth.stack.push_back(left)
 
@@ -168,9 +171,12 @@ cdef inline void grow_nodes(
         open_root(growth, training, &open_node, width)
     add_node(tree)
     growth.stack.push_back(open_node)
+    growth.totals.resize(width)
+    sum_rows(growth.totals.data(), growth, 0, open_node.end, width)
     while not growth.stack.empty():
         open_node = growth.stack.back()
         growth.stack.pop_back()
+        pop_total(growth, width)
         if not open_node.is_leaf:
             if open_node.members:
                 list_varied(growth, &open_node)

@@ -25,7 +25,7 @@ cdef struct Split:
     bint has_missing               # are there missing values in the node?
     bint missing_right
     uint64_t category_set[SET_WORDS]
-    int64_t n_right                # of a sparse feature: rows that are on
+    int64_t n_right                # until it is settled, of a sparse feature: rows that are on
 
 
 cdef cppclass Growth:
@@ -35,8 +35,10 @@ cdef cppclass Growth:
     vector[int32_t] value          # [n_sampled, width]: of these rows
     vector[int32_t] rows_right     # of a node that is divided
     vector[int32_t] value_right
-    vector[uint8_t] goes_right     # [n_sampled]: whether a row of the node does
+    vector[uint8_t] goes_right     # [n_sampled]: whether a row of the node does, if `few` is empty
+    vector[int32_t] few            # else where in the node those rows are
     vector[int32_t] total          # [width]: sum over a node
+    vector[int32_t] totals         # the same for the nodes in the stack
     vector[int32_t] right          # [width]: sum over the rows that go right
     vector[int32_t] right_lanes    # [width, LANES]: the same for a batch of features
     vector[uint8_t] bins           # [n_sampled, LANES]: of a node's rows

@@ -95,11 +95,12 @@ cdef inline size_t keep_varied(
 ) noexcept nogil:
     """Keep the features that are not constant; return their number."""
     cdef size_t i, n_kept = 0
-    cdef int32_t feature
+    cdef int32_t feature, n_on
     for i in range(n_varied):
         feature = varied[i]
         kept[n_kept] = feature
-        n_kept += 0 < sums[feature * (1 + width)] < n_rows
+        n_on = sums[feature * (1 + width)]
+        n_kept += (n_on > 0) & (n_on < n_rows)
     return n_kept
 
 
@@ -117,7 +118,7 @@ cdef inline size_t subtract_sums(
         for k in range(1 + width):
             large[at + k] -= small[at + k]
         varied[n_kept] = feature
-        n_kept += 0 < large[at] < n_large
+        n_kept += (large[at] > 0) & (large[at] < n_large)
     return n_kept
 
 

@@ -6,13 +6,12 @@ from xdcc.forest.growth cimport Growth, Split
 from xdcc.forest.training cimport Training
 
 
-cdef inline void sum_node(
-    Growth* growth, int64_t begin, int64_t end, int64_t width
+cdef inline void sum_rows(
+    int32_t* total, const Growth* growth, int64_t begin, int64_t end, int64_t width
 ) noexcept nogil:
-    """Sum up the values of a node's rows."""
+    """Sum up the values of rows."""
     cdef int64_t i, k
     cdef const int32_t* value = growth.value.data()
-    cdef int32_t* total = growth.total.data()
     for k in range(width):
         total[k] = 0
     for i in range(begin, end):

@@ -6,10 +6,13 @@ from xdcc.forest.dense_splits cimport search_dense, send_by_dense
 from xdcc.forest.growth cimport Growth, OpenNode, Split
 from xdcc.forest.sparse_masks cimport count_bits, sum_members
 from xdcc.forest.sparse_sums cimport is_on
-from xdcc.forest.split_score cimport sum_node, take_better
+from xdcc.forest.split_score cimport take_better
 from xdcc.forest.training cimport Training
 from xdcc.kernels.arrays cimport first_at_least
 from xdcc.kernels.random cimport draw_below, draw_uniform
+
+cdef enum:
+    FEW = 16  # rows of a node for each one that is looked up in it
 
 
 cdef inline int64_t n_varied_sparse(
@@ -58,7 +61,6 @@ cdef inline void find_split(
     cdef int64_t i, other, n_varied = 0, n_drawn = 0, n_sparse = n_varied_sparse(growth, open_node)
     cdef double step
     best.feature = -1
-    sum_node(growth, open_node.begin, open_node.end, width)
     if training.n_sparse:
         n_drawn = <int64_t>(n_sparse * training.sparse_share + draw_uniform(random))
     if n_drawn:
@@ -74,12 +76,26 @@ cdef inline void find_split(
         try_sparse(best, growth, training, open_node, draw_below(random, n_sparse), width)
 
 
+cdef inline void list_few(
+    Growth* growth, const Training* training, const OpenNode* open_node, int64_t feature
+) noexcept nogil:
+    """List where in a node the rows are in which a sparse feature is on."""
+    cdef int64_t at, place = open_node.begin
+    cdef const int32_t* rows = growth.rows.data()
+    for at in range(training.column_start[feature], training.column_start[feature + 1]):
+        if is_on(growth, feature, training.column_value[at]):
+            place = first_at_least(rows, place, open_node.end, training.column_row[at])
+            if place < open_node.end and rows[place] == training.column_row[at]:
+                growth.few.push_back(<int32_t>(place - open_node.begin))
+
+
 cdef inline void send_by_sparse(
     Growth* growth, const Training* training, const OpenNode* open_node, int64_t feature
 ) noexcept nogil:
-    """Mark the rows of a node that go right by a sparse feature."""
+    """Mark the rows of a node that go right by a sparse feature, or list them if they are few."""
     cdef int64_t n = open_node.end - open_node.begin, i, at, end
     cdef int64_t begin = training.column_start[feature]
+    cdef int64_t n_stored = training.column_start[feature + 1] - begin
     cdef bint zero_right = growth.threshold[feature] < 0
     cdef uint8_t* right = growth.goes_right.data()
     cdef const int32_t* rows = growth.rows.data() + open_node.begin
@@ -94,7 +110,10 @@ cdef inline void send_by_sparse(
             right[i] = (mask & members & -members != 0) != zero_right
             members &= members - 1
         return
-    if 8 * n < training.column_start[feature + 1] - begin:
+    if not zero_right and FEW * n_stored < n:
+        list_few(growth, training, open_node, feature)
+        return
+    if 8 * n < n_stored:
         for i in range(n):
             row = rows[i]
             end = growth.on_start[row + 1]
@@ -113,7 +132,8 @@ cdef inline void settle_split(
     Split* split, Growth* growth, const Training* training, const OpenNode* open_node
 ) noexcept nogil:
     """Find out which rows go right, and what the test of a sparse feature is."""
-    cdef int64_t i, feature = split.feature - training.n_dense
+    cdef int64_t n = open_node.end - open_node.begin, feature = split.feature - training.n_dense
+    growth.few.clear()
     if feature < 0:
         send_by_dense(split, growth, training, open_node)
     else:
@@ -121,6 +141,5 @@ cdef inline void settle_split(
         split.threshold = growth.threshold[feature]
         split.has_missing = training.has_missing[split.feature]
         split.missing_right = growth.missing_right[feature]
-    split.n_right = 0
-    for i in range(open_node.end - open_node.begin):
-        split.n_right += growth.goes_right[i]
+        if split.threshold < 0:
+            split.n_right = n - split.n_right
