@@ -12,10 +12,14 @@
 
 namespace xdcc_forest {
 
+/** @brief A row's bins of eight features, or how many rows there are for each. */
 typedef std::uint8_t Bins __attribute__((vector_size(8)));
+/** @brief What a comparison of bins gives: -1 for true, else 0. */
 typedef std::int8_t Flags __attribute__((vector_size(8)));
+/** @brief A sum for each of eight features. */
 typedef std::int32_t Sums __attribute__((vector_size(32)));
 
+/** @brief Get the bins of a row. */
 inline Bins BinsOf(std::uint8_t const* bins, std::int64_t row) {
   Bins of_row;
   std::memcpy(&of_row, bins + sizeof(Bins) * row, sizeof(Bins));
@@ -46,7 +50,7 @@ inline void sum_larger(std::int32_t* n_larger, std::int32_t* sums, std::uint8_t 
     Bins count = {0, 0, 0, 0, 0, 0, 0, 0};
     std::int64_t const end = std::min(begin + kLargestCount, n_rows);
     for (std::int64_t i = begin; i < end; ++i) {
-      Flags const larger = reinterpret_cast<Flags>(BinsOf(bins, i) > cuts);  // -1 or 0
+      Flags const larger = reinterpret_cast<Flags>(BinsOf(bins, i) > cuts);
       count -= reinterpret_cast<Bins>(larger);
       total += __builtin_convertvector(larger, Sums) & value[stride * i];
     }

@@ -35,8 +35,8 @@ cdef cppclass Growth:
     vector[int32_t] value          # [n_sampled, width]: of these rows
     vector[int32_t] rows_right     # of a node that is divided
     vector[int32_t] value_right
-    vector[uint8_t] goes_right     # [n_sampled]: whether a row of the node does, if `few` is empty
-    vector[int32_t] few            # else where in the node those rows are
+    vector[uint8_t] goes_right     # [n_sampled]: whether a row of the node does
+    vector[int32_t] few            # where in the node these rows are; empty: they are marked above
     vector[int32_t] total          # [width]: sum over a node
     vector[int32_t] totals         # the same for the nodes in the stack
     vector[int32_t] right          # [width]: sum over the rows that go right

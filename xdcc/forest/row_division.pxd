@@ -1,4 +1,4 @@
-"""How the rows of a node are divided between its children, in both in the order of the node."""
+"""How the rows of a node are divided between its children, which keep their order."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memmove
