@@ -3,20 +3,23 @@
     python -m experiments list
     python -m experiments run xdcc-2020-quick
     python -m experiments report xdcc-2020-quick
-    python -m experiments report --all
     python -m experiments pack
+    python -m experiments report --all
 
 Three kinds of small file define the comparisons; to add one, you change nothing else:
 
 - `datasets/*.py` register data sets (`DATASETS`), `methods/*.py` one method (`METHOD`) or a family
   of them (`METHODS`);
 - `papers/*/*.yaml` and `studies/*/*.yaml` define what is compared on which data, and how it is
-  tuned, measured and reported. The folder of a paper or study also has its records and its report.
+  tuned, measured and reported. The folder of a paper or study also has its tables of results and
+  its report.
 
 In `engine`, `configuration` reads and checks a file, `plan` lists the tasks that it needs, `runner`
 executes those that have no record yet, each in a process of its own (`process`), and `results`
-reads the `records`. `report` makes tables, sentences and figures. Records are single files during a
-run; `pack` moves them into one compressed file per study, which is kept in the repository.
+reads the `records`. Records are single files during a run; `pack` makes the tables of results of
+them (`result_table`), which are kept in the repository, and moves them into one compressed file per
+study. Releases have these files, and `records.csv` pins them (`pins`). `report` makes tables,
+sentences and figures, all from the tables of results.
 
 The search path of `python -m` begins with the working directory, whose folder `xdcc` has sources
 without compiled modules. Therefore the installed package is imported here, before any other module
@@ -35,7 +38,7 @@ STUDIES = ROOT / "experiments" / "studies"
 """Folders of the papers and of our own studies."""
 
 RESULTS = ROOT / "experiments" / "results"
-"""Folder of reports, and of single records in its folder `records`."""
+"""Folder of reports, and of the records in its folder `records`; git ignores it."""
 
 
 def _import_installed_package() -> None:

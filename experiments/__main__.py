@@ -1,7 +1,6 @@
-"""The command line: `python -m experiments list | run | report | notebooks | pack`."""
+"""The command line: `python -m experiments list | run | pack | report | notebooks`."""
 
 import argparse
-import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from rich.markup import escape
 from experiments import RESULTS
 from experiments.engine import plan, registry
 from experiments.engine.configuration import (
+    SIZES,
     Configuration,
     ConfigurationError,
     configuration_files,
@@ -19,8 +19,10 @@ from experiments.engine.configuration import (
     find_configuration,
     load_configuration,
 )
+from experiments.engine.pins import pin_of, pins_file, read_pins, write_pins
 from experiments.engine.progress import Display
 from experiments.engine.records import RecordStore, StorageError, open_store
+from experiments.engine.result_table import TableError
 from experiments.engine.runner import RunInterruptedError, Runner
 from experiments.engine.task import check_loads
 
@@ -52,6 +54,7 @@ def main(args: list[str] | None = None) -> int:
         NoResultsError,
         StorageError,
         RunInterruptedError,
+        TableError,
     ) as error:
         message = error.strerror if isinstance(error, StorageError) else str(error)
         console.print(f"[red]error:[/red] {escape(message or str(error))}", highlight=False)
@@ -91,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="write the tables and figures of an experiment")
     report.add_argument("config", nargs="*", help="name of a configuration, or a YAML file")
     report.add_argument("--all", action="store_true",
-        help="all finished experiments of the package, in the larger size: a report in the folder "
+        help="all experiments of the package that have a table of results: a report in the folder "
         "of each paper and study, and the overview README.md")  # fmt: skip
     report.add_argument("--output", type=Path, metavar="DIR",
         help="output folder (default: reports in the folder of the results; with --all and the "
@@ -105,10 +108,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     notebooks.set_defaults(command=_notebooks)
 
-    pack = commands.add_parser("pack", help="move records into one compressed file per study")
+    pack = commands.add_parser(
+        "pack",
+        help="make the tables of results of finished experiments, and move their records into one "
+        "compressed file per study",
+    )
     pack.add_argument("config", nargs="*",
-        help="name of a configuration, or a YAML file, whose records are packed (default: all "
-        "configurations of the package)")  # fmt: skip
+        help="name of a configuration, or a YAML file (default: the records of all configurations "
+        "of the package, and the tables of the larger size)")  # fmt: skip
     pack.set_defaults(command=_pack)
     return parser
 
@@ -192,14 +199,29 @@ def _on_data_that_is_there(config: Configuration, console: Console) -> Configura
     return config
 
 
-def _that_has_results(config: Configuration, store: RecordStore) -> Configuration:
-    """Return a configuration, on its other data sets if only those are finished."""
+def _loaded(
+    name: str, options: argparse.Namespace, store: RecordStore
+) -> tuple[Configuration, "Results"]:
+    """Read the results of a configuration: its records, or its table if some of them are missing.
+
+    On its other data sets if only those are finished.
+    """
+    from experiments.engine.result_table import read_table, table_file
     from experiments.engine.results import load_results
 
+    config = load_configuration(find_configuration(name))
+    results = load_results(config, store)
+    if not results.n_missing:
+        return config, results
+    table = table_file(config.name, options.results)
+    if table.exists():
+        return config, read_table(table, config)
     other = config.on_other_data()
-    if other is None or not load_results(config, store).n_missing:
-        return config
-    return config if load_results(other, store).n_missing else other
+    if other is not None:
+        of_other = load_results(other, store)
+        if not of_other.n_missing:
+            return other, of_other
+    return config, results
 
 
 def _report(options: argparse.Namespace, console: Console) -> None:
@@ -207,33 +229,31 @@ def _report(options: argparse.Namespace, console: Console) -> None:
 
     if options.all == bool(options.config):
         raise NoResultsError("Name configurations, or give --all.")
-    store = _store(options, console)
     output = options.output or options.results / "reports"
     if options.all:
         kept = options.output is None and options.results == RESULTS
-        finished = _finished(store, console)
-        gc.freeze()  # statsmodels collects garbage at each correction: not these records
-        files = write_reports(finished, KEPT if kept else output)
+        pins = read_pins(pins_file(options.results))
+        files = write_reports(_finished(options.results, console), pins, KEPT if kept else output)
     else:
-        named = [load_configuration(find_configuration(name)) for name in options.config]
-        configs = [_that_has_results(config, store) for config in named]
-        default = configs[0].name if len(configs) == 1 else "REPORT"
-        files = write_report(configs, store, output, options.name or default)
+        store = _store(options, console)
+        loaded = [_loaded(name, options, store) for name in options.config]
+        default = loaded[0][0].name if len(loaded) == 1 else "REPORT"
+        files = write_report(loaded, output, options.name or default)
     for file in files:
         console.print(f"written: {file}", highlight=False)
 
 
-def _finished(store: RecordStore, console: Console) -> dict[str, tuple[Configuration, "Results"]]:
-    from experiments.engine.results import load_finished
+def _finished(results: Path, console: Console) -> dict[str, tuple[Configuration, "Results"]]:
+    from experiments.engine.result_table import load_finished
 
     found = {}
     for name in experiment_names():
         try:
-            found[name] = load_finished(name, store)
+            found[name] = load_finished(name, results)
         except FileNotFoundError as missing:
             console.print(str(missing), highlight=False)
     if not found:
-        raise NoResultsError(f"{store.folder} has no results of an experiment of the package")
+        raise NoResultsError(f"{results} has no table of results of an experiment of the package")
     return found
 
 
@@ -262,6 +282,33 @@ def _pack(options: argparse.Namespace, console: Console) -> None:
         console.print(
             f"{left} records stay unpacked: broken, or of no named configuration", highlight=False
         )
+    if not options.config:
+        configs = [config for config in configs if config.name.endswith(SIZES[0])]
+    _write_tables(configs, store, options.results, console)
+
+
+def _write_tables(
+    configs: list[Configuration], store: RecordStore, results: Path, console: Console
+) -> None:
+    """Write the tables of finished configurations, and the pins of their studies' records."""
+    from experiments.engine.result_table import table_file, write_table
+    from experiments.engine.results import load_results
+
+    cpu_seconds: dict[str, dict[str, float]] = {}
+    for config in configs:
+        found = load_results(config, store, to_first_missing=True)
+        if found.n_missing:
+            console.print(f"{config.name}: records are missing, so no table", highlight=False)
+            continue
+        for file in write_table(table_file(config.name, results), config, found):
+            console.print(f"written: {file}", highlight=False)
+        if config.name in configuration_files():
+            cpu_seconds.setdefault(config.study, {}).update(found.cpu_seconds)
+    pins = read_pins(pins_file(results))
+    for study, seconds in cpu_seconds.items():
+        pack = store.pack_path(study)
+        pins[pack.name] = pin_of(pack, seconds)
+    write_pins(pins_file(results), pins)
 
 
 def _store(options: argparse.Namespace, console: Console) -> RecordStore:

@@ -2,7 +2,7 @@
 
 A record is named by its key, and is written atomically. During a run each record is a JSON file,
 `<data set>/<name>.json` (loose). To be kept, records are packed: one compressed file
-`records.jsonl.gz` per study, with a line of JSON for each, in the order of their names. The file
+`<study>.jsonl.gz` per study, with a line of JSON for each, in the order of their names. The file
 has no time or author, so the same records give the same bytes. A loose record is newer than a
 packed one of the same name and replaces it.
 
@@ -25,7 +25,7 @@ import re
 import resource
 import tempfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -35,7 +35,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments import PAPERS, RESULTS, STUDIES
+from experiments import RESULTS
 
 
 class StorageError(OSError):
@@ -124,8 +124,8 @@ def flush_folder(folder: Path) -> None:
 if TYPE_CHECKING:
     from experiments.engine.task import Task
 
-PACK = "records.jsonl.gz"
-"""Name of a packed file."""
+PACK = ".jsonl.gz"
+"""Ending of a packed file."""
 
 FORMAT = 1
 """Version of the records' layout; it is part of the key."""
@@ -294,21 +294,13 @@ class RecordStore:
     Parameters
     ----------
     folder : Path
-        Folder of the loose records; made when one is written.
+        Folder of the records; made when one is written.
     report_broken : callable
         Called with a sentence about each broken file.
-    studies : sequence of Path or None
-        Folders of study folders with a packed file each; None: only `folder`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        report_broken: Callable[[str], None] = print,
-        studies: Sequence[Path] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, report_broken: Callable[[str], None] = print) -> None:
         self.folder = folder
-        self._studies = [folder] if studies is None else list(studies)
         self._report_broken = report_broken
         self._packs: dict[Path, Pack] = {}
         self._versions: dict[Path, tuple[int, ...]] = {}
@@ -323,8 +315,7 @@ class RecordStore:
 
     def pack_path(self, study: str) -> Path:
         """Return where the packed records of a study are, or would be."""
-        there = [folder / study for folder in self._studies if (folder / study).is_dir()]
-        return [*there, self._studies[-1] / study][0] / PACK
+        return self.folder / f"{study}{PACK}"
 
     def read(self, task: "Task") -> Record | None:
         """Return the record of a task, or None if it is missing or broken."""
@@ -449,7 +440,7 @@ class RecordStore:
 
     def _read_packs(self) -> None:
         """Read the packed files that are new or have changed."""
-        for path in sorted(p for folder in self._studies for p in folder.glob(f"*/{PACK}")):
+        for path in sorted(self.folder.glob(f"*{PACK}")):
             status = path.stat()
             version = status.st_mtime_ns, status.st_size, status.st_ino
             if self._versions.get(path) == version:
@@ -484,9 +475,5 @@ def _plain(value: Any) -> Any:
 def open_store(
     results: Path = RESULTS, report_broken: Callable[[str], None] = print
 ) -> RecordStore:
-    """Return the store of a folder of results; the default one includes the packed records.
-
-    The loose records are in the subfolder `records`.
-    """
-    studies = (PAPERS, STUDIES) if results == RESULTS else None
-    return RecordStore(results / "records", report_broken, studies)
+    """Return the store of a folder of results; the records are in its subfolder `records`."""
+    return RecordStore(results / "records", report_broken)

@@ -1,23 +1,28 @@
-"""Reads the records of a configuration as a table of the chosen models and their scores."""
+"""The results of a configuration: the chosen models, their scores and costs, from its records."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.engine.configuration import (
-    SIZES,
-    Configuration,
-    configuration_files,
-    find_configuration,
-    load_configuration,
-)
+from experiments.engine.configuration import Configuration
 from experiments.engine.measures import LABEL_MEASURES, MEASURES
 from experiments.engine.plan import Choice, Group, groups, missing_methods, scores_of
 from experiments.engine.records import Record, RecordStore
 from experiments.engine.task import Task
+from experiments.engine.traces import trace, traces_of
+
+COSTS = ("train_time", "predict_time", "tuning_time", "peak_memory")
+"""Columns of the results with CPU seconds and MiB; `tuning_time` is that of all trials."""
+
+SIZES = ("train_rows", "test_rows")
+"""Columns of the results that describe the parts of the data set."""
+
+FAILURES = ("data", "line", "fold", "seed", "params", "error")
+"""Columns of the failures."""
+
+ALL_FAILED = "every trial failed"
 
 
 @dataclass(frozen=True)
@@ -25,18 +30,16 @@ class Results:
     """The results of a configuration so far."""
 
     # A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
-    # `data`, `line`, `fold`, `seed`, `params`, `reading`, `validation` (the score of the choice), a
-    # column per measure, `train_time`, `predict_time` (CPU seconds), `peak_memory` (MiB).
+    # `data`, `line`, `fold`, `seed`, `params`, `reading`, a column per measure, `COSTS`, `SIZES`,
+    # and `traces`: lists of numbers by their names.
     table: pd.DataFrame
-    records: list[Record]  # the record of each row, in the same order
-    # `data`, `line`, `fold`, `params`, `error`: failed final tasks, and groups of which every trial
-    # failed.
+    # Failed final tasks, and groups of which every trial failed; the columns are `FAILURES`.
     failures: pd.DataFrame
     # Number of unfinished groups, without methods that are not installed.
     n_missing: int
-    # A row per group with the numbers of trials and failed trials, and their CPU seconds.
-    tried: pd.DataFrame
-    # Of each finished task, including trials, by its name.
+    # Of each package the versions that made the results, sorted.
+    versions: dict[str, list[str]] = field(default_factory=dict)
+    # Of each record that was read, including those of trials, by the task's name.
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     def scores(self, measure: str) -> pd.DataFrame:
@@ -59,9 +62,8 @@ def load_results(
 ) -> Results:
     """Read the records of a configuration: all, or those before the first missing one."""
     rows: list[dict[str, Any]] = []
-    records: list[Record] = []
     failures: list[dict[str, Any]] = []
-    tried: list[dict[str, Any]] = []
+    versions: dict[str, set[str]] = {}
     cpu_seconds: dict[str, float] = {}
     n_missing = 0
     absent = missing_methods(config)
@@ -76,86 +78,71 @@ def load_results(
         if to_first_missing and n_missing:
             break
         choices = group.choices(store)
-        if group.tuning_tasks():
-            tried.append(_tried(group, read))
+        trials = [read(task) for task in group.tuning_tasks()]
         if choices is None:
             n_missing += group.line not in absent
             continue
         if not choices:
-            error = "every trial failed"
-            failures.append(_place(group, group.finals[0].fold) | {"params": {}, "error": error})
+            failures.append(place_of(group) | {"params": {}, "error": ALL_FAILED})
         for choice in choices:
             record = read(choice.task)
             if record is None:
                 n_missing += group.line not in absent
-            elif record["result"] is None:
+                continue
+            row = place_of(group) | {"params": choice.task.params}
+            if record["result"] is None:
                 error = f"{record['error']['type']}: {record['error']['message']}"
-                failures.append(
-                    _place(group, choice.task.fold) | {"params": choice.task.params, "error": error}
-                )
-            else:
-                rows.append(_row(group, choice, record))
-                records.append(record)
+                failures.append(row | {"error": error})
+                continue
+            names = traces_of(config, group.dataset, group.line, choice.task.params)
+            rows.append(
+                row
+                | _scores(choice, record)
+                | {
+                    "tuning_time": _train_time(trials),
+                    "traces": {name: trace(record, choice.reading, name) for name in names},
+                }
+            )
+            for package, version in record["run"]["versions"].items():
+                versions.setdefault(package, set()).add(str(version))
     return Results(
-        pd.DataFrame(rows, columns=None if rows else ["data", "line", *LABEL_MEASURES]),
-        records,
-        pd.DataFrame(failures, columns=["data", "line", "fold", "params", "error"]),
+        table_of(rows),
+        pd.DataFrame(failures, columns=FAILURES),
         n_missing,
-        pd.DataFrame(tried),
+        {package: sorted(found) for package, found in versions.items()},
         cpu_seconds,
     )
 
 
-def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results]:
-    """Read the results of an experiment, named without a size, in its largest finished size.
-
-    Raises
-    ------
-    FileNotFoundError
-        If no size is finished; the message names the command that makes the results.
-    """
-    sizes = [f"{name}-{size}" for size in SIZES]
-    sizes = [size for size in sizes if size in configuration_files()] or sizes
-    for size in sizes:
-        config = load_configuration(find_configuration(size))
-        results = load_results(config, store, to_first_missing=True)
-        if not results.n_missing and not results.table.empty:
-            return config, results
-    raise FileNotFoundError(
-        f"There are no results of {name}; make them with `python -m experiments run {sizes[-1]}`."
-    )
+def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return the rows of `Results.table` as a table, which has columns even if there are none."""
+    return pd.DataFrame(rows, columns=None if rows else ["data", "line", *LABEL_MEASURES])
 
 
-def _place(group: Group, fold: int) -> dict[str, Any]:
-    return {"data": group.dataset, "line": group.line, "fold": fold}
+def place_of(group: Group) -> dict[str, Any]:
+    """Return the first columns of a group's results."""
+    task = group.finals[0]
+    return {"data": group.dataset, "line": group.line, "fold": task.fold, "seed": task.seed}
 
 
-def _row(group: Group, choice: Choice, record: Record) -> dict[str, Any]:
-    measured = record["result"]["readings"][choice.reading]
-    run = record["run"]
+def _scores(choice: Choice, record: Record) -> dict[str, Any]:
+    result, run = record["result"], record["run"]
+    measured = result["readings"][choice.reading]
     return (
-        _place(group, choice.task.fold)
-        | {
-            "seed": choice.task.seed,
-            "params": choice.task.params,
-            "reading": choice.reading,
-            "validation": choice.score,
-        }
+        {"reading": choice.reading}
         | {name: value for name, value in measured.items() if name in MEASURES}
-        | scores_of(record["result"], choice.reading)
+        | scores_of(result, choice.reading)
         | {
             "train_time": run["train_time"],
             "predict_time": run["predict_time"][choice.reading],
             "peak_memory": run["peak_memory"],
+            "train_rows": result["rows"]["train"],
+            "test_rows": result["rows"]["test"],
         }
     )
 
 
-def _tried(group: Group, read: Callable[[Task], Record | None]) -> dict[str, Any]:
-    records = [record for task in group.tuning_tasks() if (record := read(task)) is not None]
-    seconds = [record["run"].get("train_time", np.nan) for record in records]
-    return _place(group, group.finals[0].fold) | {
-        "trials": len(records),
-        "failed": sum(record["error"] is not None for record in records),
-        "train_time": float(np.nansum(seconds)),
-    }
+def _train_time(trials: list[Record | None]) -> float:
+    """Return the CPU seconds of the trials; those that failed early have none."""
+    seconds = [record["run"].get("train_time", np.nan) for record in trials if record is not None]
+    return float(np.nansum(seconds))

@@ -99,6 +99,11 @@ def effect(one: Comparison, claim: Claim) -> str:
     return middle if np.isnan(values[1]) else f"{middle} ({low} to {high})"
 
 
+def _rows(of_data: pd.DataFrame) -> dict[str, int]:
+    """Return the numbers of training and test rows of a data set's first part."""
+    return {part: int(of_data[f"{part}_rows"].iloc[0]) for part in ("train", "test")}
+
+
 def judge(claim: Claim, results: Results) -> Verdict:
     """Test a claim."""
     ways: dict[str, Callable[[Claim, pd.DataFrame, Results], tuple[list[Comparison], str]]] = {
@@ -191,7 +196,7 @@ def _over_folds(
         if not set(claim.names()) <= set(folds.columns):
             continue
         folds = folds[claim.names()].dropna()
-        rows = results.records[of_data.index[0]]["result"]["rows"]
+        rows = _rows(of_data)
         n_folds = max(n_folds, len(folds))
         for one, other in claim.pairs():
             better = _better(measure, folds)
@@ -229,7 +234,7 @@ def _over_divisions(
         folds = of_data.pivot_table(index="fold", columns="line", values=measure)
         folds = folds.reindex(columns=claim.names()).dropna()
         if len(folds) > 1:
-            rows = results.records[of_data.index[0]]["result"]["rows"]
+            rows = _rows(of_data)
             divided[data] = _better(measure, folds), rows
     pairs = claim.pairs()
     found = [

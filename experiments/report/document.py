@@ -5,7 +5,7 @@ The Markdown is written first; the page is made of it, with the SVG files put in
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from experiments.engine import plan
 from experiments.engine.configuration import Configuration, Section, find_configuration
 from experiments.engine.measures import MEASURES
-from experiments.engine.records import RecordStore
-from experiments.engine.results import Results, load_results
+from experiments.engine.pins import Pin
+from experiments.engine.results import Results
 from experiments.report.claims import Verdict, judge
 from experiments.report.figures import FIGURES
 from experiments.report.overview import Finished, overview
@@ -58,17 +58,16 @@ figure svg {{ max-width: 100%; height: auto; }}
 
 
 def write_report(
-    configs: list[Configuration], store: RecordStore, output: Path, name: str
+    loaded: list[tuple[Configuration, Results]], output: Path, name: str
 ) -> list[Path]:
     """Write the report of some configurations, `<name>.md` and `<name>.html`.
 
     The folder is made if it is missing; figures are in its subfolder `figures`.
     """
-    loaded = [(config, load_results(config, store)) for config in configs]
     return _write_text(_report(loaded, output)[0], output, name)
 
 
-def write_reports(finished: Finished, output: Path) -> list[Path]:
+def write_reports(finished: Finished, pins: Mapping[str, Pin], output: Path) -> list[Path]:
     """Write a report for each folder of configurations, and the overview of all of them.
 
     Experiments of the package are named without the size. The overview is the output's
@@ -85,7 +84,7 @@ def write_reports(finished: Finished, output: Path) -> list[Path]:
         files += _write_text(text, output / folder, "REPORT")
         verdicts += [(folder, title, verdict) for title, verdict in of_folder]
     page = output / "README.md"
-    page.write_text(overview(finished, by_folder, verdicts, output), encoding="utf-8")
+    page.write_text(overview(finished, by_folder, verdicts, pins, output), encoding="utf-8")
     return [*files, page]
 
 
@@ -177,12 +176,8 @@ def _how(config: Configuration, results: Results) -> str:
 
 
 def _provenance(results: Results) -> str:
-    """List the versions that made the records."""
-    found: dict[str, set[str]] = {}
-    for record in results.records:
-        for package, version in record["run"]["versions"].items():
-            found.setdefault(package, set()).add(str(version))
-    listed = ", ".join(f"{package} {' and '.join(sorted(v))}" for package, v in found.items())
+    """List the versions that made the results."""
+    listed = ", ".join(f"{name} {' and '.join(found)}" for name, found in results.versions.items())
     return f"Records by {listed}." if listed else ""
 
 

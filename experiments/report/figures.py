@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
+from experiments.engine.traces import has_all_tests
 from experiments.report.plots import (
     MARKERS,
     common_legend,
     panels,
     plain_logarithmic,
-    stage_values,
 )
 from experiments.report.tables import section_datasets, section_scores
 
@@ -35,7 +35,7 @@ def xdcc_heat_maps(results: Results, section: Section) -> Figure:
     shares: dict[str, list[np.ndarray]] = {"positive": [], "negative": []}
     for dataset in section_datasets(results, section):
         rows = np.flatnonzero((results.table["line"] == line) & (results.table["data"] == dataset))
-        details = [results.records[k]["result"]["details"] for k in rows]
+        details = [results.table["traces"][k] for k in rows]
         length = min((len(d["positive"]) for d in details), default=0)
         if not length:
             continue
@@ -73,11 +73,11 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     ax = axes[0, 0]
     number = 0
     for k in np.flatnonzero(results.table["line"] == chain):
-        dataset, reading = results.table["data"][k], results.table["reading"][k]
+        dataset, traces = results.table["data"][k], results.table["traces"][k]
         if dataset not in reference.index or np.isnan(reference[dataset]):
             continue
-        y = np.array(stage_values(results.records[k], reading, "train_time")) / seconds[dataset]
-        x = np.array(stage_values(results.records[k], reading, measure)) / reference[dataset]
+        y = traces["train_time"] / seconds[dataset]
+        x = traces[measure] / reference[dataset]
         colour, marker = f"C{number % 7}", MARKERS[number % len(MARKERS)]
         ax.plot(x, y, color=colour, linewidth=1, zorder=2)
         ax.plot(x[0], y[0], marker, color=colour, markerfacecolor="white", markersize=6)
@@ -110,10 +110,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
         for number, line in enumerate(lines):
             form, width = f"{MARKERS[number]}-C{number}", 1 + 1.1 * (len(lines) - 1 - number)
             for k in np.flatnonzero((table["data"] == dataset) & (table["line"] == line)):
-                x, y = (
-                    stage_values(results.records[k], table["reading"][k], m)
-                    for m in section.measures[:2]
-                )
+                x, y = (table["traces"][k][measure] for measure in section.measures[:2])
                 ax.plot(x, y, form, linewidth=width, markersize=width + 2, label=line)
                 ax.plot(x[-1], y[-1], form, markersize=width + 4)
         if dataset in BEST:
@@ -145,9 +142,9 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
     for ax, (name, title) in zip(axes[0], names.items(), strict=True):
         columns: list[np.ndarray] = []
         for line in lines:
-            all_tests = np.array([params.get("sigma", 1) == 1 for params in table["params"]])
+            all_tests = table["params"].map(has_all_tests)
             rows = np.flatnonzero((table["data"] == dataset) & (table["line"] == line) & all_tests)
-            details = [results.records[k]["result"]["details"][name] for k in rows]
+            details = [table["traces"][k][name] for k in rows]
             columns.append(np.mean(details, axis=0))
         image = ax.imshow(np.transpose(columns), aspect="auto")
         ax.set_xticks(range(len(lines)), lines, rotation=60, ha="right")

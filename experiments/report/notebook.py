@@ -3,23 +3,19 @@
 The parts are tables, figures and tests of claims. Executed notebooks show the current results.
 """
 
-import io
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from IPython.display import Image, Markdown
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from experiments import RESULTS, ROOT
 from experiments.engine.configuration import Section
-from experiments.engine.records import RecordStore, open_store
-from experiments.engine.results import load_finished
+from experiments.engine.result_table import load_finished
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
-from experiments.report.plots import style
+from experiments.report.plots import png_of
 from experiments.report.tables import ranks_table, scores_table
 
 
@@ -41,11 +37,11 @@ class Experiment:
     Raises
     ------
     FileNotFoundError
-        If no size is finished; the message names the command that makes the results.
+        If no size has a table of results; the message names the commands that make it.
     """
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
-        self.config, self.results = load_finished(name, _store(folder))
+        self.config, self.results = load_finished(name, folder)
 
     def table(self, title: str, measure: str | None = None) -> Markdown:
         """Return the table of a section, found by the beginning of its title."""
@@ -73,12 +69,6 @@ class Experiment:
         raise ValueError(f"the report has no section {title}; choose from {there}")
 
 
-@cache
-def _store(folder: Path) -> RecordStore:
-    """Return the store of a notebook, which reads packed files again only if they changed."""
-    return open_store(folder)
-
-
 def recommended_methods() -> Markdown:
     """Return the table of recommended methods in the overview of the experiments."""
     page = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
@@ -87,11 +77,7 @@ def recommended_methods() -> Markdown:
 
 def show(figure: Figure) -> Image:
     """Return a figure as a picture, and close it."""
-    buffer = io.BytesIO()
-    with style():
-        figure.savefig(buffer, format="png", dpi=80)
-    plt.close(figure)
-    return Image(buffer.getvalue())
+    return Image(png_of(figure, dpi=80))
 
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"

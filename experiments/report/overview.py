@@ -14,6 +14,8 @@ import pandas as pd
 
 from experiments.engine.configuration import Configuration
 from experiments.engine.measures import MEASURES
+from experiments.engine.pins import Pin
+from experiments.engine.records import PACK
 from experiments.engine.results import Results
 from experiments.report.claims import Verdict
 from experiments.report.comparisons import holm, intervals, over_data_sets
@@ -122,17 +124,17 @@ def _plain(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def _again(folders: Mapping[str, Sequence[tuple[Configuration, Results]]]) -> list[list[str]]:
+def _again(
+    folders: Mapping[str, Sequence[tuple[Configuration, Results]]], pins: Mapping[str, Pin]
+) -> list[list[str]]:
     rows = []
     for folder, members in sorted(folders.items()):
-        seconds: dict[str, float] = {}
-        for _, results in members:
-            seconds |= results.cpu_seconds
+        pin = pins.get(f"{folder.rpartition('/')[2]}{PACK}")
+        cost = [f"{pin.tasks:,}", _plain(pin.cpu_seconds / 3600)] if pin else [NOT_KEPT, NOT_KEPT]
         names = " ".join(config.name for config, _ in members)
         rows.append(
-            [f"[{folder}]({folder}/REPORT.md)", f"`python -m experiments run {names}`",
-             f"{len(seconds):,}", _plain(sum(seconds.values()) / 3600)]
-        )  # fmt: skip
+            [f"[{folder}]({folder}/REPORT.md)", f"`python -m experiments run {names}`", *cost]
+        )
     return rows
 
 
@@ -151,11 +153,7 @@ def aims(finished: Finished) -> list[Aim]:
 def costs(results: Results, values: pd.DataFrame) -> list[pd.DataFrame]:
     """Return seconds with tuning, seconds of prediction and MiB, for the cells of `values`."""
     found = [results.scores(name) for name in ("train_time", "predict_time", "peak_memory")]
-    if not results.tried.empty:
-        tuning = results.tried.pivot_table(index="data", columns="line", values="train_time")
-        found[0] = found[0] + tuning.reindex(found[0].index, axis=0).reindex(
-            found[0].columns, axis=1
-        ).fillna(0.0)
+    found[0] = found[0] + results.scores("tuning_time")
     return [cost.loc[values.index, values.columns] for cost in found]
 
 
@@ -215,6 +213,7 @@ def overview(
     finished: Finished,
     folders: Mapping[str, Sequence[tuple[Configuration, Results]]],
     verdicts: Sequence[tuple[str, str, Verdict]],
+    pins: Mapping[str, Pin],
     output: Path,
 ) -> str:
     """Return the overview, and draw its figure.
@@ -227,6 +226,8 @@ def overview(
         The same, by the folder of their report.
     verdicts : sequence of (str, str, Verdict)
         Folder of the report, title of the experiment, and the verdict on a claim.
+    pins : mapping from str to Pin
+        What the records of each study cost.
     output : Path
         Folder of the page.
 
@@ -263,5 +264,8 @@ def overview(
         for folder, title, verdict in verdicts
     ]  # fmt: skip
     parts.append(markdown_table(["experiment", "claim", "measure", "result", "how often"], rows, 5))
-    parts += [AGAIN, markdown_table(["", "command", "tasks", "CPU hours"], _again(folders), 2)]
+    parts += [
+        AGAIN,
+        markdown_table(["", "command", "tasks", "CPU hours"], _again(folders, pins), 2),
+    ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

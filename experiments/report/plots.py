@@ -1,5 +1,6 @@
 """The style and output of all figures, and the two figures that any experiment may have."""
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from PIL import Image
 
 from experiments import ROOT
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
 from experiments.report.comparisons import holm, intervals, over_data_sets
+from experiments.report.svg import shortened
 from experiments.report.tables import section_datasets, section_scores
 
 matplotlib.use("Agg")  # only files are written, so no display is needed
@@ -27,6 +30,9 @@ matplotlib.use("Agg")  # only files are written, so no display is needed
 MARKERS = "os^Dv*PX<>"
 
 GREY = "0.45"
+
+COLOURS = 96
+"""Number of colours of PNG files."""
 
 DASHES = ["-", "--", ":", "-."]
 
@@ -221,38 +227,41 @@ def _values_along(
     for row in table[(table["data"] == dataset) & table["line"].isin(lines)].itertuples():
         run = row.fold, row.seed
         if x == "stage":
-            stages = stage_values(results.records[row.Index], row.reading, measure)
-            found += [(run, row.line, n, value) for n, value in enumerate(stages, start=1)]
+            stages = enumerate(row.traces[measure], start=1)
+            found += [(run, row.line, n, value) for n, value in stages]
         elif x in row.params:
             found.append((run, row.line, row.params[x], getattr(row, measure)))
     frame = pd.DataFrame(found, columns=["run", "line", "x", "value"])
     return frame.pivot_table(index="run", columns=["line", "x"], values="value").dropna(axis=1)
 
 
-def stage_values(record: dict, reading: str, measure: str) -> list[float]:
-    """Return a measure after each stage of a prediction; one value if it has no stages.
-
-    The training time of a stage is the CPU time times the share of wall time until that stage. A
-    measure that stages do not have is in the method's details.
-    """
-    measured = record["result"]["readings"][reading]
-    if measure == "train_time":
-        run = record["run"]
-        seconds = np.array(run["training"].get("round_seconds", [1.0]))
-        return [float(value) for value in run["train_time"] * np.cumsum(seconds) / seconds.sum()]
-    stages = measured.get("stages", [measured])
-    if measure not in stages[0]:
-        return record["result"]["details"][measure]
-    return [stage[measure] for stage in stages]
-
-
 def save(figure: Figure, file: Path, title: str) -> str:
-    """Write a figure as SVG, with letters as shapes, and close it; return Markdown that shows it.
+    """Write a figure as SVG, and close it; return Markdown that shows it.
 
     `file` is a path in the report's folder `figures`, without the ending.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):
-        figure.savefig(file.with_name(f"{file.name}.svg"), metadata={"Date": None})
-    plt.close(figure)
+    write_svg(figure, file.with_name(f"{file.name}.svg"))
     return f"![{title}](figures/{file.name}.svg)"
+
+
+def write_svg(figure: Figure, file: Path) -> None:
+    """Write a figure as a short SVG file, with letters as shapes, and close it."""
+    text = io.StringIO()
+    with style(), plt.rc_context({"svg.hashsalt": file.stem, "svg.fonttype": "path"}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(shortened(text.getvalue()), encoding="utf-8")
+
+
+def png_of(figure: Figure, dpi: int) -> bytes:
+    """Return a figure as a small PNG file of few colours, and close it."""
+    drawn, small = io.BytesIO(), io.BytesIO()
+    with style():
+        figure.savefig(drawn, format="png", dpi=dpi)
+    plt.close(figure)
+    with Image.open(drawn) as image:
+        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
+            small, format="png", optimize=True
+        )
+    return small.getvalue()

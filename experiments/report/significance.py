@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from experiments.engine.configuration import Configuration, Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
-from experiments.engine.task import unpack_counts
+from experiments.engine.traces import LABELS, WRONG
 from experiments.report.comparisons import (
     LEVEL,
     critical_difference,
@@ -158,8 +158,8 @@ def bbc_cv_table(config: Configuration, results: Results, section: Section) -> s
             chosen = (results.table["data"] == dataset) & (results.table["line"] == line)
             if not chosen.any():
                 continue
-            combinations, wrong = _wrong_labels(results, np.flatnonzero(chosen))
-            n_labels = results.records[np.flatnonzero(chosen)[0]]["result"]["n_labels"]
+            combinations, wrong = _wrong_labels(results.table[chosen])
+            n_labels = results.table.loc[chosen, "traces"].iloc[0][LABELS][0]
             losses = {"subset_loss": (wrong > 0).astype(float), "hamming_loss": wrong / n_labels}
             objective = losses[config.methods[line].tuned_for or section.measures[0]]
             cells, best = [], 0
@@ -175,14 +175,12 @@ def bbc_cv_table(config: Configuration, results: Results, section: Section) -> s
     return markdown_table(["data", "method", *heads, "chosen"], rows)
 
 
-def _wrong_labels(results: Results, places: NDArray[np.intp]) -> tuple[list[str], NDArray[np.int_]]:
+def _wrong_labels(table: pd.DataFrame) -> tuple[list[str], NDArray[np.int_]]:
     """Return the combinations, and the number of wrong labels of each row with each of them."""
-    table = results.table.iloc[places]
     fixed = set.intersection(*(set(map(str, params.items())) for params in table["params"]))
     columns: dict[str, list[NDArray[np.int_]]] = {}
-    for place, row in zip(places, table.itertuples(), strict=True):
+    for row in table.itertuples():
         varied = [f"{k} {v}" for k, v in row.params.items() if str((k, v)) not in fixed]
         name = ", ".join([*varied, str(row.reading)])
-        record = results.records[place]["result"]["readings"][row.reading]
-        columns.setdefault(name, []).append(unpack_counts(record["wrong"]))
+        columns.setdefault(name, []).append(row.traces[WRONG])
     return list(columns), np.column_stack([np.concatenate(parts) for parts in columns.values()])

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.report.plots import common_legend, plain_logarithmic, style
+from experiments.report.plots import common_legend, plain_logarithmic, png_of, style, write_svg
 from experiments.report.tables import markdown_table
 from experiments.speed import tables
 from experiments.speed.quality import Curve, from_json
@@ -117,8 +117,8 @@ def draw(summary: Summary, file: Path) -> bool:
     if not panels:
         return False
     with style():
-        _draw(summary, cells, panels).savefig(file, dpi=130)
-        plt.close()
+        figure = _draw(summary, cells, panels)
+    file.write_bytes(png_of(figure, dpi=130))
     return True
 
 
@@ -195,5 +195,4 @@ def draw_latency(summary: Summary, file: Path) -> None:
             ax.set(xscale="log", yscale="log", title=data, xlabel="rows of a call")
         axes[0, 0].set_ylabel("CPU time of a row (µs)")
         common_legend(figure, axes[0, 0])
-        figure.savefig(file, metadata={"Date": None})
-        plt.close(figure)
+    write_svg(figure, file)

@@ -1,6 +1,7 @@
 """`python -m experiments`: what it prints and returns."""
 
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.engine import configuration
+from experiments.engine.pins import pins_file, read_pins
 from experiments.engine.records import PACK
 from experiments.engine.registry import datasets, methods
 
@@ -57,15 +59,17 @@ def test_pack(tmp_path, write_config, tiny_run, capsys):
     capsys.readouterr()
     assert call("--results", results, "pack") == 0
     printed = capsys.readouterr().err
-    packed = results / "records" / "tiny" / PACK
+    packed = results / "records" / f"tiny{PACK}"
     number = len(gzip.decompress(packed.read_bytes()).splitlines())
     assert f"written: {packed} ({number} records)" in printed
     left = len(list((results / "records").glob("*/*.json")))
     assert f"{left} records stay unpacked" in printed, "those of the other configuration"
     assert call("--results", results, "pack", other) == 0
     printed = capsys.readouterr().err
-    assert f"other/{PACK}" in printed
+    assert f"other{PACK}" in printed
     assert "stay" not in printed
+    assert f"written: {results / 'tables' / 'other.csv'}" in printed
+    assert not read_pins(pins_file(results)), "only those of the package are pinned"
     assert call("--results", results, "run", "tiny-quick", other) == 0
     assert capsys.readouterr().err.count(": 0 tasks to do") == 2
     assert call("--results", results, "report", "tiny-quick") == 0
@@ -137,16 +141,24 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, tiny_run, mo
     monkeypatch.setattr(configuration, "FOLDERS", (tmp_path / "studies",))
     results = tmp_path / "results"
     assert call("--results", results, "report", "--all") == 1
-    assert "has no results of an experiment" in capsys.readouterr().err
+    assert "has no table of results of an experiment" in capsys.readouterr().err
     shutil.copytree(tiny_run.records, results / "records")  # `one` and `two` have these tasks
+    assert call("--results", results, "pack") == 0
+    assert "three-full: records are missing, so no table" in capsys.readouterr().err
     assert call("--results", results, "report", "--all") == 0
-    assert "There are no results of three" in capsys.readouterr().err
+    assert "There is no table of results of three" in capsys.readouterr().err
+    pins = read_pins(pins_file(results))
+    assert pins.keys() == {f"one{PACK}", f"two{PACK}"}
+    pack = (results / "records" / f"one{PACK}").read_bytes()
+    assert pins[f"one{PACK}"].sha256 == hashlib.sha256(pack).hexdigest()
+    assert pins[f"one{PACK}"].tasks == len(gzip.decompress(pack).splitlines())
     text = (results / "reports" / "README.md").read_text()
     assert "## Claims and their tests\n\nOf 2 claims: 2 undecided." in text, (
         "two data sets tell nothing"
     )
     row = r"\| \[one-full\]\(studies/one/REPORT.md\) \| BR wins \| example-based F1 \| "
     assert re.search(row + r"\*\*undecided\*\* \| (better|equal|worse)", text)
+    assert f"| {pins[f'one{PACK}'].tasks} | < 0.01 |" in text
     of_two = (results / "reports" / "studies" / "two" / "REPORT.md").read_text()
     assert of_two.startswith("# two-full: a title")
     assert call("--results", results, "report") == 1

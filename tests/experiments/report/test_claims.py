@@ -18,14 +18,13 @@ def made(lines, measure="example_f1", n_folds=1, params=None):
     """Results of lines, each an array of a number per data set, or per data set and fold."""
     rows = [
         {"data": data, "line": line, "fold": fold, "seed": 0, measure: value,
-         "params": (params or {}).get(line, {})}
+         "params": (params or {}).get(line, {}), "train_rows": 900, "test_rows": 100}
         for line, values in lines.items()
         for data, of_data in zip(DATA, np.reshape(values, (-1, n_folds)), strict=False)
         for fold, value in enumerate(of_data)
     ]  # fmt: skip
-    parts = {"train": 900, "test": 100}
     empty = pd.DataFrame(columns=["data"])
-    return Results(pd.DataFrame(rows), [{"result": {"rows": parts}} for _ in rows], empty, 0, empty)
+    return Results(pd.DataFrame(rows), empty, 0)
 
 
 def claim(measure="example_f1", **keys):

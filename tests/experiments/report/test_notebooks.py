@@ -84,7 +84,7 @@ def test_command_leaves_notebooks_without_results(tmp_path, capsys):
     assert main(["--results", str(tmp_path), "notebooks"]) == 0
     assert [file.read_bytes() for file in FILES] == before
     printed = capsys.readouterr().err
-    assert "xdcc-2020.ipynb: There are no results of xdcc-2020; make them with" in printed
+    assert "xdcc-2020.ipynb: There is no table of results of xdcc-2020." in printed
     assert "executed" not in printed
 
 
@@ -95,6 +95,7 @@ def test_experiment_shows_the_size_that_is_finished(tmp_path, write_config, monk
     monkeypatch.setattr(configuration, "FOLDERS", (folder.parent,))
     store = RecordStore(tmp_path / "records")
     Runner(store).run(groups(configuration.load_configuration(quick)))
+    assert main(["--results", str(tmp_path), "pack", "small-quick"]) == 0
     shown = Experiment("small", tmp_path)
     assert shown.config.name == "small-quick"
     assert "| BR |" in shown.table("Scores").data

@@ -15,12 +15,14 @@ from experiments.engine.measures import measure_labels
 from experiments.engine.plan import groups, installed_groups
 from experiments.engine.records import RecordStore
 from experiments.engine.registry import Method
+from experiments.engine.result_table import read_table, write_table
 from experiments.engine.results import Results, load_results
 from experiments.engine.runner import Runner
 from experiments.engine.task import pack_counts, unpack_counts
+from experiments.engine.traces import trace
 from experiments.report.document import write_report
 from experiments.report.figures import FIGURES
-from experiments.report.plots import curves, quality_and_time, stage_values
+from experiments.report.plots import curves, quality_and_time
 from experiments.report.significance import SEED, bbc_cv_table, fold_tests
 from experiments.report.tables import (
     average_ranks,
@@ -54,7 +56,7 @@ def made_up(values, measure="example_f1"):
         for data, value in of_line.items()
     ]
     empty = pd.DataFrame(columns=["data"])
-    return Results(pd.DataFrame(rows), [], empty, 0, empty)
+    return Results(pd.DataFrame(rows), empty, 0)
 
 
 RESULTS = made_up(
@@ -86,11 +88,18 @@ def test_results_of_tiny(tiny, tiny_store):
     results = load_results(tiny, tiny_store)
     assert results.n_missing == 0
     assert results.failures.empty
-    assert len(results.table) == len(results.records) == 2 * len(tiny.methods)
-    for row, record in zip(results.table.itertuples(), results.records, strict=True):
-        assert record["key"]["params"] == row.params
+    assert len(results.table) == 2 * len(tiny.methods)
+    records = {
+        (key["method"], key["fold"], repr(key["params"])): record
+        for record in tiny_store.read_all()
+        if (key := record["key"])["inner"] is None
+    }
+    for row in results.table.itertuples():
+        record = records[tiny.methods[row.line].method, row.fold, repr(row.params)]
         assert record["result"]["readings"][row.reading]["example_f1"] == row.example_f1
-        assert 0 <= row.validation <= 1
+        assert record["result"]["rows"] == {"train": row.train_rows, "test": row.test_rows}
+        assert record["run"]["versions"]["numpy"] in results.versions["numpy"]
+        assert row.tuning_time > 0
     means = results.scores("example_f1")
     assert list(means.columns) == list(tiny.methods)
     br = results.table[results.table["line"] == "BR"]
@@ -101,7 +110,9 @@ def test_unfinished_results(tiny, tmp_path):
     results = load_results(tiny, RecordStore(tmp_path))
     assert results.n_missing == 2 * len(tiny.methods)
     assert results.table.empty
-    markdown, _ = write_report([tiny], RecordStore(tmp_path), tmp_path / "out", "x")
+    markdown, _ = write_report(
+        [(tiny, load_results(tiny, RecordStore(tmp_path)))], tmp_path / "out", "x"
+    )
     assert "**8 results are still missing**" in markdown.read_text()
     assert "There are no results yet." in markdown.read_text()
 
@@ -117,20 +128,22 @@ def test_records_of_a_method_that_is_not_installed(tiny, tiny_store, without_xgb
     results = load_results(tiny, tiny_store)
     assert "BR" in set(results.table["line"])
     assert results.n_missing == 0
-    markdown, _ = write_report([tiny], tiny_store, tmp_path, "x")
+    markdown, _ = write_report([(tiny, load_results(tiny, tiny_store))], tmp_path, "x")
     assert "BR is missing" not in markdown.read_text()
 
 
 def test_method_that_is_not_installed(tiny, without_xgboost_br, tmp_path):
     assert load_results(tiny, RecordStore(tmp_path)).n_missing == 2 * (len(tiny.methods) - 1)
-    markdown, _ = write_report([tiny], RecordStore(tmp_path), tmp_path, "x")
+    markdown, _ = write_report([(tiny, load_results(tiny, RecordStore(tmp_path)))], tmp_path, "x")
     assert "BR is missing: peer is not installed." in markdown.read_text()
 
 
 def test_method_that_is_left_out_is_not_missing(write_config, without_xgboost_br, tmp_path):
     left_out = {"datasets": ["digits-tiny"], "methods": ["BR"], "skip": True, "reason": "none"}
     config = load_configuration(write_config(exceptions=[left_out]))
-    markdown, _ = write_report([config], RecordStore(tmp_path), tmp_path, "x")
+    markdown, _ = write_report(
+        [(config, load_results(config, RecordStore(tmp_path)))], tmp_path, "x"
+    )
     assert "BR" in config.methods
     assert "BR is missing" not in markdown.read_text()
 
@@ -235,15 +248,18 @@ def test_ranks_table(rdt_like):
 def test_stages_and_cumulative_times(tiny, tiny_store):
     results = load_results(tiny, tiny_store)
     k = list(results.table["line"]).index("XDCC cumulated")
-    record = results.records[k]
-    f1 = stage_values(record, "cumulated", "example_f1")
-    assert len(f1) == 2
-    assert f1[-1] == results.table["example_f1"][k]
-    first, second = stage_values(record, "cumulated", "train_time")
+    traces = results.table["traces"][k]
+    assert len(traces["example_f1"]) == 2
+    assert traces["example_f1"][-1] == results.table["example_f1"][k]
+    first, second = traces["train_time"]
     assert 0 < first < second
-    rounds = record["run"]["training"]["round_seconds"]
-    assert second == pytest.approx(record["run"]["train_time"])
-    assert first / second == pytest.approx(rounds[0] / sum(rounds))
+    assert second == pytest.approx(results.table["train_time"][k])
+
+
+def test_the_time_of_a_stage_is_its_share_of_the_wall_time():
+    run = {"train_time": 6.0, "training": {"round_seconds": [1.0, 3.0]}}
+    record = {"result": {"readings": {"own": {}}}, "run": run}
+    assert trace(record, "own", "train_time").tolist() == [1.5, 6.0]
 
 
 def test_every_named_figure_exists():
@@ -252,7 +268,7 @@ def test_every_named_figure_exists():
 
 
 def test_report_of_tiny(tiny, tiny_store, tmp_path):
-    markdown, page = write_report([tiny], tiny_store, tmp_path, "tiny")
+    markdown, page = write_report([(tiny, load_results(tiny, tiny_store))], tmp_path, "tiny")
     text, html = markdown.read_text(), page.read_text()
     assert text.startswith("# A tiny comparison")
     assert "missing" not in text
@@ -269,21 +285,23 @@ def test_report_of_tiny(tiny, tiny_store, tmp_path):
     assert "<img" not in html
     assert "href=" not in re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)
     # the same records give the same report
-    write_report([tiny], tiny_store, tmp_path / "again", "tiny")
+    write_report([(tiny, load_results(tiny, tiny_store))], tmp_path / "again", "tiny")
     assert (tmp_path / "again" / "tiny.html").read_text() == html
 
 
 def test_sequences_are_those_with_all_label_tests():
-    table = pd.DataFrame(
-        {"data": "yeast", "line": "LM 10", "params": [{"sigma": 0.5}, {"sigma": 1}, {"sigma": 1}]}
-    )
     rights = ([0.0, 0.0], [0.8, 0.4], [0.6, 0.6])
-    records = [
-        {"result": {"details": {"right": right, "positive": [0.5, 1.0]}}} for right in rights
-    ]
+    table = pd.DataFrame(
+        {
+            "data": "yeast",
+            "line": "LM 10",
+            "params": [{"sigma": 0.5}, {"sigma": 1}, {"sigma": 1}],
+            "traces": [{"right": right, "positive": [0.5, 1.0]} for right in rights],
+        }
+    )
     empty = pd.DataFrame(columns=["data"])
     section = Section(kind="figure", draw="rdt_sequences", title="", measures=["micro_f1"])
-    figure = FIGURES["rdt_sequences"](Results(table, records, empty, 0, empty), section)
+    figure = FIGURES["rdt_sequences"](Results(table, empty, 0), section)
     right, positive = (ax.images[0].get_array() for ax in figure.axes[:2])
     assert np.allclose(right.ravel(), [0.7, 0.5])
     assert np.allclose(positive.ravel(), [0.5, 1.0])
@@ -303,7 +321,7 @@ def test_curve_over_a_parameter():
     )
     empty = pd.DataFrame(columns=["data"])
     section = Section(kind="curve", x="x", title="", measures=["micro_f1"])
-    figure = curves(Results(table, [{}] * 3, empty, 0, empty), section)
+    figure = curves(Results(table, empty, 0), section)
     (line,) = figure.axes[0].lines
     assert line.get_xydata().tolist() == [[1, 0.5]], "0 has one fold of two"
     plt.close(figure)
@@ -318,7 +336,7 @@ def test_failures_stand_in_the_report(write_config, tmp_path):
     )
     store = RecordStore(tmp_path / "records")
     Runner(store).run(groups(config))
-    markdown, _ = write_report([config], store, tmp_path, "x")
+    markdown, _ = write_report([(config, load_results(config, store))], tmp_path, "x")
     assert "digits-tiny, BR, fold 0, {}: every trial failed" in markdown.read_text()
 
 
@@ -363,7 +381,7 @@ def of_folds(**values):
         for data, of_data in of_line.items()
         for fold, value in enumerate(of_data)
     ]
-    return Results(pd.DataFrame(rows), [], EMPTY, 0, EMPTY)
+    return Results(pd.DataFrame(rows), EMPTY, 0)
 
 
 def test_paired_tests_over_folds():
@@ -410,18 +428,18 @@ def test_bbc_cv_of_all_combinations(write_config, folder):
     )
     store = RecordStore(folder)
     Runner(store).run(groups(config))
-    results = load_results(config, store)
+    write_table(folder / "small.csv", config, load_results(config, store))
+    results = read_table(folder / "small.csv", config)
     assert len(results.table) == 3 * 2 * 2
     line = bbc_cv_table(config, results, config.report[0]).splitlines()[2]
     wrong = []
     for combination in range(4):
         rows = [k for k in range(12) if k % 4 == combination]
-        readings = [results.records[k]["result"]["readings"] for k in rows]
-        name = results.table["reading"][rows[0]]
-        wrong.append(np.concatenate([unpack_counts(each[name]["wrong"]) for each in readings]))
+        wrong.append(np.concatenate([results.table["traces"][k]["wrong"] for k in rows]))
         losses = (wrong[-1] > 0).mean()
-        sizes = [results.records[k]["result"]["rows"]["test"] for k in rows]
-        expected = np.average(results.table["subset_loss"][rows], weights=sizes)
+        expected = np.average(
+            results.table["subset_loss"][rows], weights=results.table["test_rows"][rows]
+        )
         assert losses == pytest.approx(expected)
     chosen = bbc_cv((np.column_stack(wrong) > 0).astype(float), random_state=SEED)
     low, high = (100 * bound for bound in chosen.interval)

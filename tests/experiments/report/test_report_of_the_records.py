@@ -12,10 +12,7 @@ from matplotlib.figure import Figure
 from experiments import PAPERS, STUDIES
 from experiments import ROOT as REPOSITORY
 from experiments.__main__ import main
-from experiments.engine.configuration import configuration_files, load_configuration
-from experiments.engine.plan import records_of_studies
-from experiments.engine.records import PACK, open_store, read_pack
-from experiments.engine.results import load_finished
+from experiments.engine.result_table import load_finished
 from experiments.report.claims import judge
 from experiments.report.comparisons import ranks
 from experiments.report.tables import published_scores, section_scores
@@ -27,17 +24,10 @@ RULES_PAGE = REPOSITORY / "docs" / "guide" / "decision_rules.md"
 
 
 @pytest.fixture(scope="module")
-def store():
-    """The kept records, which are read once."""
-    return open_store()
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory, store):
+def report(tmp_path_factory):
     """The report that the records give now; its figures are drawn, but not rendered."""
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("experiments.__main__.open_store", lambda *_: store)
         patch.setattr(Figure, "savefig", lambda _, file, **__: Path(file).write_text("<svg/>"))
         assert main(["report", "--all", "--output", str(folder)]) == 0
     files = [folder / "README.md", *folder.rglob("REPORT.md")]
@@ -56,16 +46,6 @@ def table_after(text, heading):
         [cell.replace("*", "").strip() for cell in row.strip("|").split("|")] for row in rows
     ]
     return {name: dict(zip(header[1:], cells, strict=True)) for name, *cells in body}
-
-
-def test_kept_records_are_whole_and_asked_for():
-    asked = records_of_studies(map(load_configuration, configuration_files().values()))
-    files = sorted([*PAPERS.glob(f"*/{PACK}"), *STUDIES.glob(f"*/{PACK}")])
-    assert files
-    for file in files:
-        pack = read_pack(file)
-        assert pack.fault is None
-        assert pack.lines.keys() <= asked[file.parent.name]
 
 
 def test_report_is_made_from_the_records(report):
@@ -91,11 +71,11 @@ def test_the_results_page_shows_numbers_of_the_report(report):
         assert cells == {name: made[line][title] for name, title in columns.items()}, line
 
 
-def test_which_method_shows_means_of_the_records(store):
+def test_which_method_shows_means_of_the_records():
     """Over the data sets that all methods but CatBoost have results of, as in its figure."""
     text = (REPOSITORY / "docs" / "start" / "which_method.md").read_text()
     shown = table_after(text, "Means over 13 benchmark data sets")
-    _, results = load_finished("all-methods", store)
+    _, results = load_finished("all-methods")
     assert len(shown) == 14
     for column, (measure, average, form) in {
         "example-based F1": ("example_f1", mean, ".3f"),
@@ -221,8 +201,8 @@ def test_the_page_of_decision_rules_shows_the_fair_league(report):
         assert list(cells.values()) == means
 
 
-def test_the_page_of_decision_rules_shows_the_ranks_of_the_fair_league(store):
-    config, results = load_finished("fair-league", store)
+def test_the_page_of_decision_rules_shows_the_ranks_of_the_fair_league():
+    config, results = load_finished("fair-league")
     said = {}
     for section in config.report:
         if section.kind == "scores" and section.title.endswith("on all data sets"):
@@ -238,8 +218,8 @@ def test_the_page_of_decision_rules_shows_the_ranks_of_the_fair_league(store):
     ) in words
 
 
-def test_pages_say_who_is_first_on_random_divisions(store):
-    config, results = load_finished("fair-league-divisions", store)
+def test_pages_say_who_is_first_on_random_divisions():
+    config, results = load_finished("fair-league-divisions")
     for section in config.report:
         [measure] = section.measures
         scores = section_scores(results, section, measure).dropna()
@@ -252,8 +232,8 @@ def test_pages_say_who_is_first_on_random_divisions(store):
     assert "On random divisions of five small data sets it has the best average rank" in found
 
 
-def test_the_page_of_decision_rules_says_what_more_time_buys(store):
-    config, results = load_finished("time-budget", store)
+def test_the_page_of_decision_rules_says_what_more_time_buys():
+    config, results = load_finished("time-budget")
     losses = section_scores(results, config.report[0], "log_loss").dropna()
     ratios = losses.div(losses["without a budget"], axis=0)
     assert len(ratios) == 12
@@ -265,8 +245,8 @@ def test_the_page_of_decision_rules_says_what_more_time_buys(store):
     assert f"{flags.lstrip('0')} times as high on flags and {emotions} times on emotions" in words
 
 
-def test_pages_say_what_catboost_costs(store):
-    _, results = load_finished("fair-league", store)
+def test_pages_say_what_catboost_costs():
+    _, results = load_finished("fair-league")
     ratios = {}
     for measure in ("train_time", "log_loss"):
         scores = results.scores(measure)[
@@ -313,11 +293,11 @@ def test_the_page_of_the_order_free_chain_shows_its_likelihood(report):
     assert shown == table_after(study, "## Log-loss of whole labelsets")
 
 
-def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen(store):
+def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
     seen = ["emotions", "enron", "flags", "birds", "medical"]
     found = []
     for measure in ("subset-accuracy", "example-f1", "hamming-accuracy"):
-        config, results = load_finished(f"league-{measure}", store)
+        config, results = load_finished(f"league-{measure}")
         section = config.report[0]
         scores = section_scores(results, section, section.measures[0]).dropna()
         ranked = ranks(scores.drop(index=seen), higher_is_better=True).mean()
@@ -327,8 +307,8 @@ def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen(sto
     assert f"({', '.join(found)} on eight)" in text
 
 
-def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached(store):
-    config, results = load_finished("lacovac-2016-as-published", store)
+def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached():
+    config, results = load_finished("lacovac-2016-as-published")
     near = [
         round(abs(results.scores(measure).loc[dataset, line] - value), 3) <= 0.04
         for section in config.report

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import strategies as st
 
 from experiments.engine.configuration import ConfigurationError, load_configuration
-from experiments.engine.records import PACK, RecordStore, record_line
+from experiments.engine.records import FORMAT, PACK, RecordStore, record_line
 from tests.fuzz import ROOT
 from tests.fuzz.target import Target, mutated_bytes, mutated_data
 from xdcc.data import load_arff
@@ -175,13 +175,12 @@ yaml_configuration = Target(
 )
 
 
-def _some_lines() -> list[bytes]:
-    packs = sorted((ROOT / "experiments").rglob(PACK))
-    with gzip.open(min(packs, key=lambda path: path.stat().st_size)) as file:
-        return sorted(file.read().splitlines(keepends=True), key=len)[:6]
+def _line(**result: object) -> bytes:
+    key = {"format": FORMAT, "dataset": "digits", "method": "br", "params": result, "seed": 0}
+    return record_line({"key": key, "result": result or None, "error": None, "run": {"s": 0.5}})
 
 
-LINES = _some_lines()
+LINES = [_line(), _line(depth=3), _line(loss=float("nan"), text="ä\n"), _line(of=[1, {"x": None}])]
 PIECES_RECORDS = [
     *(b'"', b"{", b"}", b"[", b"]", b",", b":", b"NaN", b"null", b"\xff", b"\\ud800", b"1e999")
 ]
@@ -196,10 +195,10 @@ damaged = mutated_bytes([gzip.compress(b"".join(LINES[:3]), 1)])
 def attempt_records(content: bytes) -> None:
     folder = Path("records")
     (folder / "digits").mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("*/*"):
-        path.unlink()
-    name = PACK if content.startswith(b"\x1f\x8b") else "br-1.json"
-    (folder / "digits" / name).write_bytes(content)
+    pack, loose = folder / f"study{PACK}", folder / "digits" / "br-1.json"
+    for path in (pack, loose):
+        path.unlink(missing_ok=True)
+    (pack if content.startswith(b"\x1f\x8b") else loose).write_bytes(content)
     store = RecordStore(folder, report_broken=lambda sentence: None)
     for record in store.read_all():
         record["key"]["dataset"], record.get("result")

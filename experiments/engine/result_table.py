@@ -1,0 +1,415 @@
+"""The table of results of an experiment: the numbers of which its report is made.
+
+A configuration `full.yaml` has the table `full.csv` and, if its figures need them, the traces
+`full.traces.csv`. Both are made of the records, which stay out of the repository.
+
+A line of the table is a method with its parameters on a data set; it has the results of all parts
+of the evaluation. The column `parts` lists the numbers of these, and a cell of a metric has a value
+for each of them, separated by blanks, or one value for all. A line of the traces is one trace of
+one part. The first line of the table lists the versions that made the results, the others are in
+the configuration's order. Equal results give equal files, and a change of a method changes its own
+lines only.
+
+A table that is damaged, or does not fit its configuration, is refused. The message names the file,
+the line, and the commands that make it anew.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from experiments import RESULTS
+from experiments.engine.configuration import (
+    SIZES,
+    Configuration,
+    configuration_files,
+    find_configuration,
+    load_configuration,
+)
+from experiments.engine.measures import MEASURES
+from experiments.engine.plan import Group, groups, missing_methods
+from experiments.engine.records import atomic
+from experiments.engine.results import (
+    ALL_FAILED,
+    COSTS,
+    FAILURES,
+    Results,
+    place_of,
+    table_of,
+)
+from experiments.engine.results import SIZES as PART_SIZES
+from experiments.engine.traces import Traces, traces_of
+
+_PLACE = ("data", "line", "seed", "params", "reading", "error")
+_PARTS = "parts"
+_TRACE = ("part", "trace", "values")
+
+_DIGITS = {"train_time": 9, "predict_time": 5, "tuning_time": 9, "peak_memory": 4}
+"""Significant digits of costs; scores have all, because ranks depend on whether two are equal."""
+
+_TRACE_DIGITS = 7
+
+
+class TableError(ValueError):
+    """A table of results is missing, damaged, or of another configuration."""
+
+
+def table_file(name: str, results: Path = RESULTS) -> Path:
+    """Return where the table of a configuration is, or would be.
+
+    Those of the package's configurations are beside the YAML files; with another folder of results,
+    all are in its subfolder `tables`.
+    """
+    files = configuration_files()
+    if results == RESULTS and name in files:
+        return files[name].with_suffix(".csv")
+    return results / "tables" / f"{name}.csv"
+
+
+def traces_file(table: Path) -> Path:
+    """Return where the traces that belong to a table are, or would be."""
+    return table.with_suffix(".traces.csv")
+
+
+def load_finished(name: str, results: Path = RESULTS) -> tuple[Configuration, Results]:
+    """Read the table of an experiment, named without a size, in its largest size with a table.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no size has a table; the message names the commands that make it.
+    TableError
+        If the table is damaged.
+    """
+    sizes = [f"{name}-{size}" for size in SIZES]
+    sizes = [size for size in sizes if size in configuration_files()] or sizes
+    for size in sizes:
+        file = table_file(size, results)
+        if file.exists():
+            config = load_configuration(find_configuration(size))
+            return config, read_table(file, config)
+    raise FileNotFoundError(f"There is no table of results of {name}. {_remedy(sizes[-1])}")
+
+
+def _remedy(name: str) -> str:
+    return (
+        f"`python -m experiments run {name}` makes the records that are missing, and `python -m "
+        f"experiments pack {name}` makes the table of them."
+    )
+
+
+def write_table(file: Path, config: Configuration, results: Results) -> list[Path]:
+    """Write the table of finished results, and their traces if the report needs some.
+
+    Raises
+    ------
+    StorageError
+        If a file cannot be written; the old one stays.
+    """
+    versions = "; ".join(f"{name} {' and '.join(v)}" for name, v in results.versions.items())
+    names = _number_columns(config)
+    table: list[list[str]] = [[*_PLACE, _PARTS, *names]]
+    traces: list[list[str]] = [[*_PLACE[:-1], *_TRACE]]
+    for place, rows in _merged(config, results):
+        parts = _ranges([row["fold"] for row in rows])
+        cells = [_cell([row.get(name) for row in rows], _DIGITS.get(name)) for name in names]
+        table.append([*place, parts, *cells])
+        for row in rows:
+            for name, values in row.get("traces", {}).items():
+                traces.append([*place[:-1], str(row["fold"]), name, _list(values, _TRACE_DIGITS)])
+    _write(file, [[f"# {versions}"], *table])
+    if len(traces) > 1:
+        _write(traces_file(file), traces)
+        return [file, traces_file(file)]
+    traces_file(file).unlink(missing_ok=True)
+    return [file]
+
+
+def read_table(file: Path, config: Configuration) -> Results:
+    """Read the table of a configuration and its traces.
+
+    Raises
+    ------
+    TableError
+        If a file is missing or damaged, or has not exactly the results of the configuration.
+    """
+    return _Reader(config).results(file)
+
+
+def _number_columns(config: Configuration) -> list[str]:
+    """Return the metrics that the report names, in the order of `MEASURES`, costs and sizes."""
+    named = {measure for section in config.report for measure in section.measures}
+    for section in config.report:
+        named |= {measure for claim in section.claims for measure in claim.measures()}
+    return [
+        *(name for name in MEASURES if name in named and name not in COSTS),
+        *COSTS,
+        *PART_SIZES,
+    ]
+
+
+def _merged(
+    config: Configuration, results: Results
+) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+    """Yield the first cells of each line of the table, and its results part by part."""
+    rows = results.table.assign(error="").to_dict("records")
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in [*rows, *results.failures.assign(reading="").to_dict("records")]:
+        told = _told(row["params"], config, row["line"])
+        place = row["data"], row["line"], str(row["seed"]), told, row["reading"], row["error"]
+        found.setdefault(place, []).append(row)
+    datasets, lines = list(config.datasets), list(config.methods)
+
+    def order(place: tuple[str, ...]) -> tuple[int, int, int]:
+        return datasets.index(place[0]), lines.index(place[1]), int(place[2])
+
+    for place in sorted(found, key=order):  # lines that differ in parameters stay in their order
+        yield list(place), found[place]
+
+
+def _told(params: dict[str, Any], config: Configuration, line: str) -> str:
+    """Return the cell of a model's parameters: those that are chosen or varied."""
+    entry = config.methods[line]
+    names = config.methods[entry.params_of or line].chosen_from()
+    told = {name: params[name] for name in names if name in params}
+    return json.dumps(told, separators=(",", ":")) if told else ""
+
+
+def _ranges(parts: list[int]) -> str:
+    """Return increasing numbers, with runs of them as ranges.
+
+    Examples
+    --------
+    >>> _ranges([0, 1, 2, 5]), _ranges([3])
+    ('0-2 5', '3')
+    """
+    ends = [k for k, part in enumerate(parts) if part + 1 not in parts[k + 1 : k + 2]]
+    starts = [0, *(k + 1 for k in ends[:-1])]
+    pairs = [(parts[start], parts[end]) for start, end in zip(starts, ends, strict=True)]
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in pairs)
+
+
+def _list(values: Iterable[float], digits: int | None) -> str:
+    """Return numbers as text, with so many digits, or all that make a difference."""
+    if digits is not None:
+        return " ".join(f"{value:.{digits}g}" for value in values)
+    return " ".join(repr(float(value)).removesuffix(".0") for value in values)
+
+
+def _cell(values: list[float | None], digits: int | None) -> str:
+    """Return the cell of a value per part: one if all are equal, empty if all are missing."""
+    numbers = [math.nan if value is None else value for value in values]
+    if all(map(math.isnan, numbers)):
+        return ""
+    texts = _list(numbers, digits).split(" ")
+    return texts[0] if len({*texts}) == 1 else " ".join(texts)
+
+
+def _write(file: Path, rows: Iterable[Iterable[str]]) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    with atomic(file) as binary:
+        binary.write(text.getvalue().encode())
+
+
+class _Line(NamedTuple):
+    """A line of the table: the numbers of a model in each part."""
+
+    number: int
+    place: dict[str, str]
+    parts: list[int]
+    columns: dict[str, list[float]]
+
+    def row(self, part: int) -> dict[str, Any]:
+        """Return the numbers of a part."""
+        k = self.parts.index(part)
+        return {name: values[k] for name, values in self.columns.items()}
+
+
+type _Traces = dict[tuple[str, ...], Traces]  # by the place and the part
+
+
+class _Reader:
+    """Reads a table and its traces, and remembers the line that it is in."""
+
+    def __init__(self, config: Configuration) -> None:
+        self.config = config
+        self.file = Path()
+        self.number = 0
+
+    def results(self, file: Path) -> Results:
+        """Return the results of a table, in the order of `load_results`."""
+        traces = self._traces(traces_file(file))
+        lines = self._rows(file)
+        versions = self._versions(next(lines, []))
+        found: dict[tuple[str, str, int, int], list[_Line]] = {}
+        for line in self._lines(lines):
+            for part in line.parts:
+                key = line.place["data"], line.place["line"], part, int(line.place["seed"])
+                found.setdefault(key, []).append(line)
+        end = self.number
+        there = {line for _, line, _, _ in found}
+        absent = missing_methods(self.config)
+        rows: list[dict[str, Any]] = []
+        failures: list[dict[str, Any]] = []
+        n_missing = 0
+        for group in groups(self.config):
+            place = place_of(group)
+            own = found.pop(tuple(place.values()), [])
+            if group.line not in there:
+                n_missing += group.line not in absent
+                continue
+            self._check_whole(group, own, end)
+            for line in own:
+                self.number = line.number
+                row = place | {"params": self._params(group, line)}
+                if line.place["error"]:
+                    failures.append(row | {"error": line.place["error"]})
+                else:
+                    of_part = (*list(line.place.values())[:-1], str(place["fold"]))
+                    rows.append(
+                        row
+                        | {"reading": line.place["reading"]}
+                        | line.row(place["fold"])
+                        | {"traces": self._own_traces(row, traces.get(of_part, {}))}
+                    )
+        for (data, name, part, seed), own in found.items():
+            self.number = own[0].number
+            self._fail(f"{name} on {data}, part {part}, seed {seed} is not in the configuration")
+        return Results(
+            table_of(rows), pd.DataFrame(failures, columns=FAILURES), n_missing, versions
+        )
+
+    def _fail(self, what: str) -> NoReturn:
+        raise TableError(f"{self.file}, line {self.number}: {what}. {_remedy(self.config.name)}")
+
+    def _rows(self, file: Path) -> Iterator[list[str]]:
+        """Yield the cells of each line of a file."""
+        self.file, self.number = file, 1
+        try:
+            text = file.read_bytes().decode()
+        except FileNotFoundError:
+            self._fail("the file is missing")
+        except UnicodeDecodeError as error:
+            self.number = error.object[: error.start].count(b"\n") + 1
+            self._fail("this is not text")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            for cells in reader:
+                self.number = reader.line_num
+                yield cells
+        except csv.Error as error:
+            self.number = reader.line_num
+            self._fail(f"this is not a line of a table ({error})")
+        if not text.endswith("\n"):
+            self._fail("the line is cut off")
+
+    def _lines(self, rows: Iterator[list[str]]) -> Iterator[_Line]:
+        """Yield the lines of the table below the versions."""
+        names = _number_columns(self.config)
+        n_place = len(_PLACE)
+        self._check_head(next(rows, []), [*_PLACE, _PARTS, *names])
+        for cells in rows:
+            self._check_width(cells, n_place + 1 + len(names))
+            parts = self._parts(cells[n_place])
+            self._parts(cells[_PLACE.index("seed")])
+            columns = {
+                name: self._of_parts(cell, len(parts))
+                for name, cell in zip(names, cells[n_place + 1 :], strict=True)
+            }
+            place = dict(zip(_PLACE, cells[:n_place], strict=True))
+            if not self._is_known(place["data"], place["line"]):
+                self._fail(f"{place['line']} on {place['data']} is not in the configuration")
+            yield _Line(self.number, place, parts, columns)
+
+    def _is_known(self, data: str, line: str) -> bool:
+        return data in self.config.datasets and line in self.config.methods
+
+    def _traces(self, file: Path) -> _Traces:
+        if not file.exists():
+            self.file, self.number = file, 1
+            return {}
+        rows = self._rows(file)
+        head = [*_PLACE[:-1], *_TRACE]
+        self._check_head(next(rows, []), head)
+        found: _Traces = {}
+        for cells in rows:
+            self._check_width(cells, len(head))
+            *place, name, values = cells
+            found.setdefault(tuple(place), {})[name] = np.array(self._numbers(values))
+        return found
+
+    def _own_traces(self, row: dict[str, Any], found: Traces) -> Traces:
+        names = traces_of(self.config, row["data"], row["line"], row["params"])
+        for name in names:
+            if name not in found:
+                self._fail(f"{traces_file(self.file).name} has no trace {name} of this")
+        return {name: found[name] for name in names}
+
+    def _versions(self, cells: list[str]) -> dict[str, list[str]]:
+        text = ",".join(cells)
+        if not text.startswith("# "):
+            self._fail("the line of the versions is missing")
+        packages = [part.partition(" ") for part in text.removeprefix("# ").split("; ")]
+        return {name: told.split(" and ") for name, _, told in packages}
+
+    def _params(self, group: Group, line: _Line) -> dict[str, Any]:
+        if line.place["error"] == ALL_FAILED:
+            return {}
+        try:
+            told = json.loads(line.place["params"] or "{}")
+        except ValueError as error:
+            self._fail(f"the parameters are not JSON ({error})")
+        return group.finals[0].params | told
+
+    def _check_head(self, cells: list[str], expected: list[str]) -> None:
+        if cells != expected:
+            odd = [name for name in expected if name not in cells]
+            wrong = f"the column {odd[0]} is missing" if odd else "the columns are others"
+            self._fail(wrong)
+
+    def _check_width(self, cells: list[str], expected: int) -> None:
+        if len(cells) != expected:
+            self._fail(f"there are {len(cells)} cells, not {expected}")
+
+    def _check_whole(self, group: Group, own: list[_Line], end: int) -> None:
+        expected = 1 if group.tuning_tasks() else len(group.finals) * len(group.readings)
+        if len(own) != expected:
+            place = place_of(group)
+            self.number = own[-1].number if own else end
+            self._fail(
+                f"{place['line']} on {place['data']}, part {place['fold']}, seed {place['seed']} "
+                f"has {len(own)} results, not {expected}"
+            )
+
+    def _parts(self, cell: str) -> list[int]:
+        """Return the numbers of a list of ranges."""
+        try:
+            ends = [[int(text) for text in part.split("-")] for part in cell.split(" ")]
+        except ValueError:
+            self._fail(f"{cell!r} is not a list of numbers from 0")
+        return [number for pair in ends for number in range(pair[0], pair[-1] + 1)]
+
+    def _numbers(self, cell: str) -> list[float]:
+        """Return the numbers of a cell."""
+        try:
+            numbers = [float(text) for text in cell.split(" ")]
+        except ValueError:
+            self._fail(f"{cell!r} is not a list of numbers")
+        return numbers
+
+    def _of_parts(self, cell: str, n_parts: int) -> list[float]:
+        """Return the value of each part: of an empty cell NaN, of a single number always it."""
+        numbers = self._numbers(cell) if cell else [math.nan]
+        if len(numbers) == 1:
+            return numbers * n_parts
+        if len(numbers) != n_parts:
+            self._fail(f"{cell!r} has {len(numbers)} numbers, not {n_parts}, one for each part")
+        return numbers

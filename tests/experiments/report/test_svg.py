@@ -1,0 +1,70 @@
+"""Short SVG files show the picture of the long ones."""
+
+import io
+import re
+from xml.etree import ElementTree
+
+from matplotlib import pyplot as plt
+
+from experiments.report.svg import shortened
+
+
+def drawn():
+    figure, ax = plt.subplots()
+    for k in range(3):
+        ax.plot([0, 1, 2], [0.123456789, k, 1], "o-", label=f"−{k}")
+        ax.fill_between([0, 1, 2], k, k + 0.5, alpha=0.2)
+    ax.imshow([[0, 1], [1, 0]])
+    ax.legend()
+    text = io.StringIO()
+    with plt.rc_context({"svg.hashsalt": "x", "svg.fonttype": "path"}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return text.getvalue()
+
+
+def numbers(element):
+    """The positions of an element, except for those of letters."""
+    names = ("d", "x", "y", "width", "height")
+    text = " ".join(element.get(name, "") for name in names)
+    return [float(number) for number in re.findall(r"-?\d*\.?\d+(?:e-\d+)?", text)]
+
+
+def shapes(text):
+    """What is drawn, in its order: kind and place."""
+    tags = ("path", "use", "rect", "image")
+    elements = ElementTree.fromstring(text).iter()
+    return [(e.tag, e) for e in elements if e.tag.rpartition("}")[2] in tags]
+
+
+def test_the_same_shapes_at_the_same_places():
+    long = drawn()
+    short = shortened(long)
+    assert len(short) < 0.6 * len(long)
+    before, after = shapes(long), shapes(short)
+    assert [tag for tag, _ in before] == [tag for tag, _ in after]
+    for (_, one), (_, other) in zip(before, after, strict=True):
+        places = numbers(one)
+        if "transform" in one.attrib and one.tag.endswith("use"):
+            places = [float(re.search(r"\((\S+) 0\)", one.get("transform"))[1])]
+        assert len(places) == len(numbers(other))
+        assert all(abs(a - b) <= 0.006 for a, b in zip(places, numbers(other), strict=True))
+
+
+def test_every_reference_has_its_target():
+    text = shortened(drawn())
+    targets = {element.get("id") for element in ElementTree.fromstring(text).iter()}
+    assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= targets
+    assert shortened(text) == text
+
+
+def test_styles_stay():
+    marks = "".join(f'<use xmlns:l="http://www.w3.org/1999/xlink" l:href="#m" x="{k}" '
+                    'style="fill: red"/>' for k in range(2))  # fmt: skip
+    text = (
+        '<svg xmlns="http://www.w3.org/2000/svg"><defs><path id="m" d="M 0 0" style="fill: red"/>'
+        f'</defs><g clip-path="url(#c)">{marks.replace("red", "blue")}</g><g>{marks}</g></svg>'
+    )
+    lines = shortened(text).splitlines()
+    assert '<g clip-path="url(#c)" style="fill:blue">' in lines
+    assert lines.count('<use x="0" href="#m"/>') == 2, "one inherits, the other has its marker's"
