@@ -5,10 +5,10 @@ A configuration `full.yaml` has the table `full.csv` and, if its figures need th
 
 A line of the table is a method with its parameters on a data set; it has the results of all parts
 of the evaluation. The column `parts` lists the numbers of these, and a cell of a metric has a value
-for each of them, separated by blanks, or one value for all. A line of the traces is one trace of
-one part. The first line of the table lists the versions that made the results, the others are in
-the configuration's order. Equal results give equal files, and a change of a method changes its own
-lines only.
+for each of them, separated by blanks, or one value for all. Shares are fractions, which are exact.
+A line of the traces is one trace of one part. The first line of the table has the number of lines
+and the versions that made the results, the others are in the configuration's order. Equal results
+give equal files, and a change of a method changes its own lines only.
 
 A table that is damaged, or does not fit its configuration, is refused. The message names the file,
 the line, and the commands that make it anew.
@@ -18,7 +18,9 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -38,6 +40,8 @@ from experiments.engine.plan import Group, groups, missing_methods
 from experiments.engine.records import atomic
 from experiments.engine.results import (
     ALL_FAILED,
+    ALWAYS,
+    COMPARISONS,
     COSTS,
     FAILURES,
     Results,
@@ -55,6 +59,8 @@ _DIGITS = {"train_time": 9, "predict_time": 5, "tuning_time": 9, "peak_memory": 
 """Significant digits of costs; scores have all, because ranks depend on whether two are equal."""
 
 _TRACE_DIGITS = 7
+
+_LARGEST_DENOMINATOR = 10**6
 
 
 class TableError(ValueError):
@@ -119,12 +125,15 @@ def write_table(file: Path, config: Configuration, results: Results) -> list[Pat
     traces: list[list[str]] = [[*_PLACE[:-1], *_TRACE]]
     for place, rows in _merged(config, results):
         parts = _ranges([row["fold"] for row in rows])
-        cells = [_cell([row.get(name) for row in rows], _DIGITS.get(name)) for name in names]
+        cells = [
+            _cell([row.get(name) for row in rows[: 1 if name in PART_SIZES else None]], name)
+            for name in names
+        ]
         table.append([*place, parts, *cells])
         for row in rows:
             for name, values in row.get("traces", {}).items():
                 traces.append([*place[:-1], str(row["fold"]), name, _list(values, _TRACE_DIGITS)])
-    _write(file, [[f"# {versions}"], *table])
+    _write(file, [[f"# {len(table) - 1} lines; {versions}"], *table])
     if len(traces) > 1:
         _write(traces_file(file), traces)
         return [file, traces_file(file)]
@@ -144,15 +153,18 @@ def read_table(file: Path, config: Configuration) -> Results:
 
 
 def _number_columns(config: Configuration) -> list[str]:
-    """Return the metrics that the report names, in the order of `MEASURES`, costs and sizes."""
+    """Return the metrics that the report names, in the order of `MEASURES`, costs and sizes.
+
+    The costs of prediction and memory are there if the report names them, or if the experiment is
+    one of the comparisons of the overview.
+    """
     named = {measure for section in config.report for measure in section.measures}
     for section in config.report:
         named |= {measure for claim in section.claims for measure in claim.measures()}
-    return [
-        *(name for name in MEASURES if name in named and name not in COSTS),
-        *COSTS,
-        *PART_SIZES,
-    ]
+    scores = [name for name in MEASURES if name in named and name not in COSTS]
+    compares = config.name.removesuffix(f"-{SIZES[0]}") in COMPARISONS
+    costs = [name for name in COSTS if compares or name in named or name in ALWAYS]
+    return [*scores, *costs, *PART_SIZES]
 
 
 def _merged(
@@ -200,15 +212,31 @@ def _list(values: Iterable[float], digits: int | None) -> str:
     """Return numbers as text, with so many digits, or all that make a difference."""
     if digits is not None:
         return " ".join(f"{value:.{digits}g}" for value in values)
-    return " ".join(repr(float(value)).removesuffix(".0") for value in values)
+    return " ".join(map(_exact, values))
 
 
-def _cell(values: list[float | None], digits: int | None) -> str:
+def _exact(value: float) -> str:
+    """Return a number as text that gives the same number: as a fraction, if that is shorter.
+
+    Examples
+    --------
+    >>> _exact(4 / 19), _exact(0.25), _exact(3.0), _exact(2**0.5)
+    ('4/19', '0.25', '3', '1.4142135623730951')
+    """
+    text = repr(float(value)).removesuffix(".0")
+    if len(text) < 9 or not 0 < value < 1:
+        return text
+    near = Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
+    exact = near.numerator / near.denominator == value
+    return min(str(near), text, key=len) if exact else text
+
+
+def _cell(values: list[float | None], name: str) -> str:
     """Return the cell of a value per part: one if all are equal, empty if all are missing."""
     numbers = [math.nan if value is None else value for value in values]
     if all(map(math.isnan, numbers)):
         return ""
-    texts = _list(numbers, digits).split(" ")
+    texts = _list(numbers, _DIGITS.get(name)).split(" ")
     return texts[0] if len({*texts}) == 1 else " ".join(texts)
 
 
@@ -248,13 +276,15 @@ class _Reader:
         """Return the results of a table, in the order of `load_results`."""
         traces = self._traces(traces_file(file))
         lines = self._rows(file)
-        versions = self._versions(next(lines, []))
+        n_lines, versions = self._first_line(next(lines, []))
         found: dict[tuple[str, str, int, int], list[_Line]] = {}
         for line in self._lines(lines):
             for part in line.parts:
                 key = line.place["data"], line.place["line"], part, int(line.place["seed"])
                 found.setdefault(key, []).append(line)
         end = self.number
+        if len({line.number for own in found.values() for line in own}) != n_lines:
+            self._fail(f"the table does not end with line {n_lines} of the results")
         there = {line for _, line, _, _ in found}
         absent = missing_methods(self.config)
         rows: list[dict[str, Any]] = []
@@ -353,12 +383,13 @@ class _Reader:
                 self._fail(f"{traces_file(self.file).name} has no trace {name} of this")
         return {name: found[name] for name in names}
 
-    def _versions(self, cells: list[str]) -> dict[str, list[str]]:
-        text = ",".join(cells)
-        if not text.startswith("# "):
-            self._fail("the line of the versions is missing")
-        packages = [part.partition(" ") for part in text.removeprefix("# ").split("; ")]
-        return {name: told.split(" and ") for name, _, told in packages}
+    def _first_line(self, cells: list[str]) -> tuple[int, dict[str, list[str]]]:
+        """Return the number of results, and the versions."""
+        told = re.fullmatch(r"# (\d+) lines; (.*)", ",".join(cells))
+        if told is None:
+            self._fail("the number of lines and the versions are missing")
+        packages = [part.partition(" ") for part in told[2].split("; ")]
+        return int(told[1]), {name: each.split(" and ") for name, _, each in packages}
 
     def _params(self, group: Group, line: _Line) -> dict[str, Any]:
         if line.place["error"] == ALL_FAILED:
@@ -400,8 +431,9 @@ class _Reader:
     def _numbers(self, cell: str) -> list[float]:
         """Return the numbers of a cell."""
         try:
-            numbers = [float(text) for text in cell.split(" ")]
-        except ValueError:
+            ratios = [text.partition("/") for text in cell.split(" ")]
+            numbers = [float(above) / float(below or 1) for above, _, below in ratios]
+        except (ValueError, ZeroDivisionError):
             self._fail(f"{cell!r} is not a list of numbers")
         return numbers
 

@@ -16,8 +16,21 @@ from experiments.engine.traces import trace, traces_of
 COSTS = ("train_time", "predict_time", "tuning_time", "peak_memory")
 """Columns of the results with CPU seconds and MiB; `tuning_time` is that of all trials."""
 
+ALWAYS = ("train_time", "tuning_time")
+"""Those that every table has."""
+
+COMPARISONS = (
+    "all-methods",
+    "league-example-f1",
+    "league-hamming-accuracy",
+    "league-log-loss",
+    "league-subset-accuracy",
+    "order-free",
+)
+"""Experiments whose tables have all of them, for the overview."""
+
 SIZES = ("train_rows", "test_rows")
-"""Columns of the results that describe the parts of the data set."""
+"""Columns with the sizes of a part; a table has those of the first part of each line."""
 
 FAILURES = ("data", "line", "fold", "seed", "params", "error")
 """Columns of the failures."""

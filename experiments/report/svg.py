@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_NAME = re.compile(r"(?<=[\"#])[mp][0-9a-f]{10}(?=[\")])")  # of markers and clip paths
 _ALONG = re.compile(r"translate\((\S+) 0\)")
 
 
@@ -28,6 +29,8 @@ def shortened(text: str) -> str:
     </svg>
     <BLANKLINE>
     """
+    names: dict[str, str] = {}
+    text = _NAME.sub(lambda name: names.setdefault(name[0], f"{name[0][0]}{len(names)}"), text)
     root = ElementTree.fromstring(text)
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)

@@ -2,10 +2,12 @@
 
     python -m experiments.speed run --output results/speed
     python -m experiments.speed run --suite dense,csr --data emotions --output results/e
+    python -m experiments.speed pack results/speed
     python -m experiments.speed report results/speed
 
 `run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
 memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
+`pack` removes from the file what no report shows, before it is copied to `speed_results`.
 `report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md` and `PREDICTION.md`, and their figures.
 
 LightGBM, CatBoost and Treelite are in the extra `bench`; the data sets of `xdcc.data` are in
@@ -59,6 +61,14 @@ def _run(options: argparse.Namespace) -> None:
     print(f"Measurements: {results.file}")
 
 
+def _pack(options: argparse.Namespace) -> None:
+    from experiments.speed.packing import pack
+
+    results = Results.read(options.folder)
+    pack(results)
+    print(f"Measurements: {results.file}")
+
+
 def _report(options: argparse.Namespace) -> None:
     from experiments.speed.report import write_reports  # draws: not for the children to import
 
@@ -93,6 +103,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-limit", type=_positive(float), default=DEFAULT_TIME_LIMIT, metavar="S",
         help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
+
+    packs = commands.add_parser("pack", help="remove what no report shows from the measurements")
+    packs.set_defaults(command=_pack)
+    packs.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
 
     report = commands.add_parser(
         "report", help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md and figures"

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from experiments.report.plots import common_legend, plain_logarithmic, png_of, style, write_svg
 from experiments.report.tables import markdown_table
 from experiments.speed import tables
-from experiments.speed.quality import Curve, from_json
+from experiments.speed.packing import shown
 from experiments.speed.requirements import judge, read_requirements
 from experiments.speed.results import Cell, Results, Summary
 from experiments.speed.suites import SUITES
@@ -152,7 +152,7 @@ def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None
         outcomes = [r["result"] for r in summary.records(cell) if r["result"].get("curves")]
         if not outcomes:
             continue
-        points = _shown(outcomes[0]).points
+        points = shown(outcomes[0]).points
         seconds, losses = zip(*((p.cpu_seconds, p.held_out) for p in points), strict=True)
         solid = cell.suite == "quality"
         style = "-" if solid else "--"
@@ -167,14 +167,6 @@ def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None
         ax.set_ylim(0.92 * highest[0], 1.4 * highest[0])
     ax.set(xscale="log", title=data, xlabel="CPU seconds of boosting", ylabel="held-out log-loss")
     plain_logarithmic(ax.xaxis)
-
-
-def _shown(result: dict[str, Any]) -> Curve:
-    """Return the curve of the fastest setting, or of the one that came closest to the target."""
-    curves = [from_json(curve) for curve in result["curves"]]
-    if "setting" not in result:
-        return min(curves, key=lambda curve: curve.best().held_out)
-    return next(curve for curve in curves if vars(curve.setting) == result["setting"])
 
 
 def draw_latency(summary: Summary, file: Path) -> None:

@@ -123,9 +123,10 @@ class Results:
         }
         place = self._place.setdefault((job, repeat), len(self.records))
         self.records[place : place + 1] = [record]
-        self._write()
+        self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the file; the old one stays if that fails."""
         lines = ",\n".join(map(json.dumps, self.records))
         head = json.dumps({"format": _FORMAT, **self.header}, indent=1).removesuffix("\n}")
         text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
@@ -208,6 +209,11 @@ class Cell(NamedTuple):
     candidate: str
 
 
+def cell_of(record: Mapping[str, Any]) -> Cell:
+    """Return the cell that a measurement belongs to."""
+    return Cell(*(record["job"][field] for field in Cell._fields))
+
+
 @dataclass(frozen=True)
 class Best:
     """The minimum of the repeats."""
@@ -232,8 +238,7 @@ class Summary:
     def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
         self._records: dict[Cell, list[Mapping[str, Any]]] = defaultdict(list)
         for record in records:
-            job = record["job"]
-            self._records[Cell(*(job[field] for field in Cell._fields))].append(record)
+            self._records[cell_of(record)].append(record)
 
     def cells(self, suite: str) -> list[Cell]:
         """Return the cells of a suite, in the order in which they were measured."""

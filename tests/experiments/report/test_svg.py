@@ -51,6 +51,12 @@ def test_the_same_shapes_at_the_same_places():
         assert all(abs(a - b) <= 0.006 for a, b in zip(places, numbers(other), strict=True))
 
 
+def test_names_do_not_depend_on_the_numbers():
+    names = re.findall(r'id="([mp]\d+)"', shortened(drawn()))
+    assert len(names) > 5
+    assert len({*names}) == len(names)
+
+
 def test_every_reference_has_its_target():
     text = shortened(drawn())
     targets = {element.get("id") for element in ElementTree.fromstring(text).iter()}
