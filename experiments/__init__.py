@@ -5,6 +5,7 @@
     python -m experiments report xdcc-2020-quick
     python -m experiments pack
     python -m experiments report --all
+    python -m experiments report --pages
 
 Three kinds of small file define the comparisons; to add one, you change nothing else:
 

@@ -25,6 +25,7 @@ from experiments.engine.records import RecordStore, StorageError, open_store
 from experiments.engine.result_table import TableError
 from experiments.engine.runner import RunInterruptedError, Runner
 from experiments.engine.task import check_loads
+from experiments.report.pages import PageError, write_pages
 
 if TYPE_CHECKING:
     from experiments.engine.results import Results
@@ -55,6 +56,7 @@ def main(args: list[str] | None = None) -> int:
         StorageError,
         RunInterruptedError,
         TableError,
+        PageError,
     ) as error:
         message = error.strerror if isinstance(error, StorageError) else str(error)
         console.print(f"[red]error:[/red] {escape(message or str(error))}", highlight=False)
@@ -96,6 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--all", action="store_true",
         help="all experiments of the package that have a table of results: a report in the folder "
         "of each paper and study, and the overview README.md")  # fmt: skip
+    report.add_argument("--pages", action="store_true",
+        help="write the blocks of the README and of the documentation that have numbers, from the "
+        "tables and the reports")  # fmt: skip
     report.add_argument("--output", type=Path, metavar="DIR",
         help="output folder (default: reports in the folder of the results; with --all and the "
         "kept results: the folder experiments)")  # fmt: skip
@@ -227,8 +232,12 @@ def _loaded(
 def _report(options: argparse.Namespace, console: Console) -> None:
     from experiments.report.document import write_report, write_reports
 
-    if options.all == bool(options.config):
-        raise NoResultsError("Name configurations, or give --all.")
+    if bool(options.config) + options.all + options.pages != 1:
+        raise NoResultsError("Name configurations, or give --all, or --pages.")
+    if options.pages:
+        for file in write_pages():
+            console.print(f"written: {file}", highlight=False)
+        return
     output = options.output or options.results / "reports"
     if options.all:
         kept = options.output is None and options.results == RESULTS

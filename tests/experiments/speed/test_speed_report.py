@@ -1,11 +1,8 @@
 """Summaries, requirements and reports of measurements, and what other pages say of them."""
 
-import re
-
 import pytest
 
-from experiments import ROOT
-from experiments.speed import candidates, report, suites, tables
+from experiments.speed import candidates, packing, report, suites, tables
 from experiments.speed.results import Cell, Results, Summary
 from tests.experiments.speed.cases import HEADER, SPEED, dense, record, verdict
 
@@ -196,29 +193,6 @@ def test_every_suite_stands_in_one_report():
     assert sorted(placed) == sorted(suites.SUITES)
 
 
-def test_what_other_pages_say_of_the_time_to_quality():
-    text = (SPEED / "QUALITY.md").read_text()
-    over_stock = r"To quality \({}\): geometric mean over stock.*?\| ([\d.]+)×"
-    names = {"sketched": "one sketch dimension", "auto": "auto"}
-    mean = {
-        name: f"{float(re.search(over_stock.format(told), text)[1]):.0f}"
-        for name, told in names.items()
-    }
-    table = text[text.index("How many times as long stock XGBoost") :].splitlines()[2:]
-    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table[:9])
-    assert len(rows) == len(suites.GROUPS["seven"])
-    ratios = {name: [row[head.index(name)].split("×")[0] for row in rows] for name in names}
-    least = {name: min(values, key=float) for name, values in ratios.items()}
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    most = max(ratios["sketched"], key=float)
-    assert f"[{mean['sketched']} times as long]" in readme
-    assert f"({least['sketched']} to {most} times)" in readme
-    assert f"**{mean['sketched']} times as fast**" in (ROOT / "docs" / "index.md").read_text()
-    results = " ".join((ROOT / "docs" / "results" / "index.md").read_text().split())
-    assert f'are {mean["sketched"]} times as fast, `"auto"` {mean["auto"]} times' in results
-    assert f"with {least['sketched']} and {least['auto']}" in results
-
-
 def test_the_kept_report_is_made_from_the_kept_measurements(tmp_path):
     report.write_reports(Results.read(SPEED / "speed_results"), tmp_path)
     assert (tmp_path / "QUALITY.md").read_text() == (SPEED / "QUALITY.md").read_text()
@@ -232,40 +206,6 @@ def test_the_kept_report_on_busy_machines_is_made_from_the_kept_measurements(tmp
 def test_the_kept_report_on_prediction_is_made_from_the_kept_measurements(tmp_path):
     report.write_reports(Results.read(SPEED / "speed_results" / "prediction"), tmp_path)
     assert (tmp_path / "PREDICTION.md").read_text() == (SPEED / "PREDICTION.md").read_text()
-
-
-def test_what_the_guide_says_of_compiled_models():
-    summary = Summary(Results.read(SPEED / "speed_results" / "prediction").records)
-    guide = (ROOT / "docs" / "guide" / "serving.md").read_text()
-    for cell in summary.cells("predict"):
-        if cell.candidate == "compiled":
-            ours = tables.latency(summary, cell)
-            theirs = tables.latency(summary, cell._replace(candidate="inplace_predict"))
-            for n in (1, 10_000):
-                values = [theirs[n], ours[n], theirs[n] / ours[n]]
-                row = "| {} µs | {} µs | {} |".format(*map(tables.number, values))
-                assert row in guide
-
-
-def test_what_the_first_screens_say_of_compiled_models():
-    summary = Summary(Results.read(SPEED / "speed_results" / "prediction").records)
-    cells = [cell for cell in summary.cells("predict") if cell.candidate == "compiled"]
-    ours = [tables.latency(summary, cell) for cell in cells]
-    stock = [cell._replace(candidate="inplace_predict") for cell in cells]
-    theirs = [tables.latency(summary, cell) for cell in stock]
-
-    def factors(n):
-        found = [slow[n] / fast[n] for slow, fast in zip(theirs, ours, strict=True)]
-        return f"{min(found):.0f} to {max(found):.0f}"
-
-    times = [fast[1] for fast in ours]
-    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
-        text = " ".join(page.read_text().split())
-        assert f"{min(times):.1f} to {max(times):.1f} µs" in text
-        assert f"{factors(1)} times as fast as `inplace_predict`" in text
-    assert f"10,000 rows are predicted [{factors(10_000)} times]" in " ".join(
-        (ROOT / "README.md").read_text().split()
-    )
 
 
 def test_what_the_report_says_of_prediction(tmp_path):
@@ -338,3 +278,36 @@ def test_log_loss_at_the_end_is_the_mean_over_the_seeds_that_both_have():
     assert "| yeast | 0.6000 (± 0.2646, 20) | 0.6000 (± 0.1414, 15) |" in tables.end_table(
         summary, "end"
     )
+
+
+def test_packed_measurements_give_the_same_report(tmp_path):
+    settings = [candidates.Setting(rate, 64, 1.0, False) for rate in (0.1, 0.3)]
+    cell = Cell("quality", "to quality", "yeast", 1, "sketched")
+    curves = [
+        {
+            "setting": vars(setting),
+            "setup_seconds": 0.5,
+            "points": [[1, 0.1234567 + k, 0.2, 0.5, 0.6], [2, 1.2345678 + k, 0.3, 0.4, 0.5]],
+        }
+        for k, setting in enumerate(settings)
+    ]
+    chosen = {"setting": vars(settings[1]), "target": 0.4, "test": 0.25, "setup_seconds": 1.0}
+    records = [
+        record(cell, repeat, curves=list(curves), parameters={"max_bin": 64}, rounds=2, **chosen)
+        for repeat in range(2)
+    ]
+    results = Results(tmp_path / "results.json", HEADER, records)
+    report.write_reports(results, tmp_path / "before")
+    packing.pack(results)
+    packed = Results.read(tmp_path)
+    first, second = (kept["result"] for kept in packed.records)
+    assert [curve["setting"] for curve in first["curves"]] == [vars(settings[1])]
+    assert first["curves"][0]["points"][0] == [1, 1.1235, 0, 0.5, 0]
+    assert "curves" not in second, "the figure shows one of a candidate"
+    assert first["parameters"] == {}
+    report.write_reports(packed, tmp_path / "after")
+    for name in ("QUALITY.md", "quality.png"):
+        before, after = (tmp_path / folder / name for folder in ("before", "after"))
+        assert before.read_bytes() == after.read_bytes(), name
+    packing.pack(packed)
+    assert packed.records == Results.read(tmp_path).records == results.records
