@@ -14,10 +14,10 @@
 #include <algorithm>    // for inplace_merge, max, min, stable_sort
 #include <atomic>       // for atomic
 #include <cstddef>      // for size_t
-#include <cstdint>      // for int32_t
+#include <cstdint>      // for int32_t, int64_t
 #include <type_traits>  // for remove_reference_t
 
-#include "workers.h"  // for RunTasks, TaskNumber
+#include "workers.h"  // for AskForHelp, RunTasks, TaskNumber
 
 namespace xgboost {
 // In this namespace these two hide OpenMP's functions of the same name.
@@ -30,9 +30,13 @@ inline int omp_in_parallel() {  // NOLINT
 }
 
 namespace workers {
-/** @brief Call `fn` with each number in [0, n), and rethrow the first exception. */
+/**
+ * @brief Call `fn` with each number in [0, n), and rethrow the first exception.
+ *
+ * @param size Number of iterations of all calls together.
+ */
 template <typename Func>
-void RunTasks(std::int32_t n, Func&& fn) {
+void RunTasks(std::int32_t n, std::size_t size, Func&& fn) {
   struct Call {
     std::remove_reference_t<Func>* fn;
     dmlc::OMPException exc;
@@ -43,8 +47,14 @@ void RunTasks(std::int32_t n, Func&& fn) {
         auto* call = static_cast<Call*>(data);
         call->exc.Run([&] { (*call->fn)(number); });
       },
-      &call);
+      &call, static_cast<std::int64_t>(size));
   call.exc.Rethrow();
+}
+
+/** @brief The number of threads, unless there are fewer chunks of a loop. */
+inline std::int32_t NumTasks(std::size_t size, std::int32_t n_threads, std::size_t chunk) {
+  auto const n_chunks = size / chunk + (size % chunk > 0);
+  return static_cast<std::int32_t>(std::min<std::size_t>(n_threads, n_chunks));
 }
 
 /** @brief A loop whose iterations are taken `chunk` at a time by whichever thread comes first. */
@@ -52,11 +62,12 @@ template <typename Index, typename Func>
 void LoopByDemand(Index size, std::int32_t n_threads, std::size_t chunk, Func&& fn) {
   std::atomic<std::size_t> next{0};
   std::size_t const n = size;
-  RunTasks(n_threads, [&](std::int32_t) {
+  RunTasks(NumTasks(n, n_threads, chunk), n, [&](std::int32_t) {
     for (std::size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
       for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
         fn(static_cast<Index>(i));
       }
+      xdcc::AskForHelp();
     }
   });
 }
@@ -65,7 +76,8 @@ void LoopByDemand(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
 template <typename Index, typename Func>
 void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& fn) {
   std::size_t const n = size, n_tasks = n_threads;
-  RunTasks(n_threads, [&](std::int32_t t) {
+  auto const n_with_iterations = NumTasks(n, n_threads, std::max(chunk, std::size_t{1}));
+  RunTasks(n_with_iterations, n, [&](std::int32_t t) {
     if (chunk == 0) {  // one block for each; the first n % n_tasks have one iteration more
       std::size_t const number = t, more = n % n_tasks;
       auto const begin = n / n_tasks * number + std::min(number, more);
@@ -104,10 +116,9 @@ void StableSort(Iter begin, Iter end, Comp const& comp, std::int32_t n_threads) 
   std::size_t const n = end - begin;
   std::size_t const n_tasks = std::min<std::size_t>(n_threads, n / kFewest + 1);
   auto const bound = [&](std::size_t t) { return begin + n * std::min(t, n_tasks) / n_tasks; };
-  LoopByDemand(n_tasks, n_threads, 1,
-               [&](auto t) { std::stable_sort(bound(t), bound(t + 1), comp); });
+  RunTasks(n_tasks, n, [&](auto t) { std::stable_sort(bound(t), bound(t + 1), comp); });
   for (std::size_t width = 1; width < n_tasks; width *= 2) {
-    LoopByDemand((n_tasks + 2 * width - 1) / (2 * width), n_threads, 1, [&](auto k) {
+    RunTasks((n_tasks + 2 * width - 1) / (2 * width), n, [&](auto k) {
       auto const t = 2 * width * k;
       std::inplace_merge(bound(t), bound(t + width), bound(t + 2 * width), comp);
     });
