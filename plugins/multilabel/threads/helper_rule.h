@@ -88,7 +88,7 @@ class WakingDebt {
 
  private:
   /** @brief Time without regions after which a woken worker would sleep again. */
-  static constexpr Nanoseconds kForgotten = 200'000;
+  static constexpr Nanoseconds kForgotten = 500'000;
   Nanoseconds debt_{0}, last_{0};
 };
 
@@ -136,8 +136,9 @@ class SpinTime {
   void Found() { spin_ = std::min(2 * spin_, kLongest); }
   /** @brief Another thread took the processor while it spun: somebody has use for it. */
   void Interrupted() { spin_ = kShortest; }
+
  private:
-  static constexpr Nanoseconds kShortest = 20'000, kLongest = 200'000;
+  static constexpr Nanoseconds kShortest = 20'000, kLongest = 500'000;
   Nanoseconds spin_{kLongest};
 };
 }  // namespace xdcc

@@ -323,7 +323,7 @@ XDCC_TEST(helper_rule, TheWorkOfARegionFollowsFromItsSize) {
     cost = xdcc::SiteCost::Learn(cost, 1, 1'000);  // short regions
   }
   CHECK_EQ(xdcc::SiteCost::Work(cost, 900), 900'000);
-  CHECK_EQ(xdcc::WorthHelpers(xdcc::SiteCost::Work(cost, 1), 15), 0);
+  CHECK_EQ(xdcc::WorthHelpers(xdcc::SiteCost::Work(cost, 3), 15), 0);
   CHECK_EQ(xdcc::WorthHelpers(xdcc::SiteCost::Work(cost, 20), 15), 3);
   CHECK_EQ(xdcc::WorthHelpers(xdcc::SiteCost::Work(cost, 900), 15), 15);
 }
