@@ -276,7 +276,7 @@ class Pool {
     Pool* pool{nullptr};  // that of the parent in a forked process
     CallerSettings settings{{}, 0, 0};
     int number{-1};  // of the settings
-    int n_processors{1};
+    int n_processors{1}, pretended{0};
     Nanoseconds read_at{0};
     int first{0};  // worker that helped first the last time
     WakingDebt debt;
@@ -301,7 +301,9 @@ class Pool {
   /** @brief Look up the affinity and priority of this thread. */
   Caller const& Settings() {
     auto const now = Now();
-    if (caller_.pool == this && now - caller_.read_at < kSettingsAge) {
+    auto const pretended = pretended_processors.load(std::memory_order_relaxed);
+    if (caller_.pool == this && caller_.pretended == pretended &&
+        now - caller_.read_at < kSettingsAge) {
       return caller_;
     }
     auto settings = ReadCallerSettings();
@@ -315,7 +317,7 @@ class Pool {
       caller_.settings = std::move(settings);
       caller_.pool = this;
     }
-    auto const pretended = pretended_processors.load(std::memory_order_relaxed);
+    caller_.pretended = pretended;
     caller_.n_processors =
         pretended > 0 ? pretended : std::min(caller_.settings.n_processors, quota_);
     caller_.read_at = now;
