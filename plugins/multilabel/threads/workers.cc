@@ -19,6 +19,7 @@
 #include <memory>              // for unique_ptr
 #include <mutex>               // for mutex
 #include <thread>              // for thread
+#include <utility>             // for exchange
 
 #include "cpu_quota.h"  // for CpuQuota
 
@@ -357,4 +358,6 @@ void RunTasks(int n_tasks, Task task, void* data, void const* site) {
 int UsefulThreads(int n) { return n == 1 ? 1 : Pool::Get()->UsefulThreads(n); }
 
 int TaskNumber() { return task_number; }
+
+int EnterTask(int number) { return std::exchange(task_number, number); }
 }  // namespace xdcc

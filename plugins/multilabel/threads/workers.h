@@ -36,5 +36,7 @@ int UsefulThreads(int n);
 
 /** @brief Number of the task that this thread is in; -1: in none. */
 int TaskNumber();
+/** @brief Say that this thread is in a task from now on (-1: in none); return where it was. */
+int EnterTask(int number);
 }  // namespace xdcc
 #endif  // XDCC_MULTILABEL_THREADS_WORKERS_H_

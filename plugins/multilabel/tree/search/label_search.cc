@@ -19,7 +19,7 @@
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../../../src/tree/sample_position.h"         // for SamplePosition
 #include "../../reductions.h"                             // for SumOverWorkers
-#include "../../threads/workers.h"                        // for UsefulThreads
+#include "../../threads/loops.h"                          // for UsefulThreads
 #include "split_candidate.h"                              // for Decide, KeepLikely
 #include "worker_shares.h"                                // for ShareCandidates
 #include "xgboost/logging.h"                              // for CHECK_LE, CHECK_LT
@@ -51,7 +51,7 @@ void LabelSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData con
             this->SortsCategories(rules.param.max_cat_to_onehot),
             // Without lambda the weights of small categories are not bounded.
             info.HasCategorical() && rules.reg.lambda > 0.0, rules.is_monotone};
-  n_threads_ = xdcc::UsefulThreads(ctx->Threads());
+  n_threads_ = workers::UsefulThreads(ctx->Threads());
   this->ForgetNodes();
   budget_.Reset(rules.MaxBytes());
   local_rows_.resize(n_rows);

@@ -18,7 +18,7 @@
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../reductions.h"       // for Add, AddArray, ForEachRun, NumRuns, SumOverWorkers
-#include "../../threads/workers.h"  // for UsefulThreads
+#include "../../threads/loops.h"    // for UsefulThreads
 #include "../leaf_values.h"         // for BoundsOf
 #include "../node_features.h"       // for AllowedFeatures
 #include "xgboost/logging.h"        // for CHECK_LE, CHECK_LT
@@ -75,7 +75,7 @@ void SketchSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData co
                               AllowedFeatures(data.columns, n_features, nullptr, RegTree::kRoot));
     index = &columns_index_;
   }
-  n_threads_ = xdcc::UsefulThreads(ctx->Threads());
+  n_threads_ = workers::UsefulThreads(ctx->Threads());
   is_shared_ = collective::IsDistributed();
   n_dims_ = data.gpair.Shape(1);
   CHECK_LE(n_dims_, kMaxDimensions);
