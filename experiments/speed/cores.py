@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.speed.candidates import make_candidate
 from experiments.speed.data import Features, Labels
-from experiments.speed.schedule import Part, Schedule, begin_cost, schedule
+from experiments.speed.schedule import Part, Schedule, schedule
 from experiments.speed.spans import record, region_cost
 from experiments.speed.suites import Job
 
@@ -48,19 +48,20 @@ def measure_cores(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
         all tasks on one thread over that of a single one; `real`, the speed-ups of real threads
         (wall time). `allowed_16`, `inflation_16`, `real_2` and `predicted_2` (the schedule's
         speed-up over the real one) by themselves; `parts`, the parts that lose most on 16 threads;
-        `cost`, the seconds of a region's beginning on two; and `cpu_seconds`, `wall_seconds` and
+        `cost`, the seconds that a
+        further thread costs to begin a region; and `cpu_seconds`, `wall_seconds` and
         `peak_bytes` of one thread.
     """
     prepare = _STAGES.get(job.candidate, _rounds)
     matrix = xgb.DMatrix(X, Y)
-    two = region_cost()
-    result: dict[str, Any] = {"allowed": {}, "inflation": {}, "real": {}, "cost": two}
+    cost = region_cost()
+    result: dict[str, Any] = {"allowed": {}, "inflation": {}, "real": {}, "cost": cost}
     for n in THREADS:
         alone, stage = (prepare(job, X, Y, matrix, k) for k in (1, n))
         ones, many = [], []
         for _ in range(TURNS):
             ones.append(record(alone(), 1).total)
-            many.append(schedule(record(stage(), n), n, begin_cost(two, n)))
+            many.append(schedule(record(stage(), n), n, cost))
         one, best = min(ones), min(many, key=lambda of: of.seconds)
         result["allowed"][str(n)] = one / best.seconds
         result["inflation"][str(n)] = min(of.work for of in many) / one

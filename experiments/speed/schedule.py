@@ -62,30 +62,22 @@ def makespan(tasks: Sequence[float], n_threads: int) -> float:
 
 
 def region_seconds(tasks: Sequence[float], n_threads: int, cost: float) -> float:
-    """Return how long a region takes; `cost` is what it costs to begin it on all threads.
+    """Return how long a region takes; `cost` is what each further thread costs to begin it.
 
     Examples
     --------
-    >>> region_seconds([1.0, 1.0], 2, 0.25)
-    1.25
+    >>> region_seconds([1.0, 1.0, 1.0], 4, 0.25)
+    1.5
     """
     work = sum(tasks)
-    if n_threads == 1 or len(tasks) == 1 or work < SHORTEST:
+    if n_threads == 1 or work < SHORTEST:
         return work
-    return min(work, cost + makespan(tasks, n_threads))
+    return min(work, _begin(tasks, n_threads, cost) + makespan(tasks, n_threads))
 
 
-def begin_cost(two: float, n_threads: int) -> float:
-    """Return what it costs to begin a region on threads that are offered it one after the other.
-
-    `two` is the cost on two threads.
-
-    Examples
-    --------
-    >>> begin_cost(1e-6, 5)
-    4e-06
-    """
-    return two * (n_threads - 1)
+def _begin(tasks: Sequence[float], n_threads: int, cost: float) -> float:
+    """Return what it costs to begin a region: threads are offered it one after the other."""
+    return cost * (min(n_threads, len(tasks)) - 1)
 
 
 def schedule(recording: Recording, n_threads: int, cost: float) -> Schedule:
@@ -98,7 +90,7 @@ def schedule(recording: Recording, n_threads: int, cost: float) -> Schedule:
     n_threads : int
         The number of threads.
     cost : float
-        Seconds that it costs to begin a region on all of them.
+        Seconds that each further thread costs to begin a region.
 
     Returns
     -------
@@ -111,7 +103,7 @@ def schedule(recording: Recording, n_threads: int, cost: float) -> Schedule:
     for region in recording.regions:
         gaps[f"{before} → {region.name}"].append(region.begin - end)
         taken = region_seconds(region.tasks, n_threads, cost)
-        begun = cost if len(region.tasks) > 1 else 0.0
+        begun = _begin(region.tasks, n_threads, cost)
         regions[region.name].append((sum(region.tasks), taken, begun))
         before, end = region.name, region.end
     gaps[f"{before} → end"].append(recording.total - end)

@@ -127,19 +127,23 @@ void RunTasks(std::size_t n, Func&& fn, std::int32_t n_threads = 0) {
 /** @brief A loop whose iterations are taken `chunk` at a time by whichever thread comes first. */
 template <typename Index, typename Func>
 void LoopByDemand(Index size, std::int32_t n_threads, std::size_t chunk, Func&& fn) {
-  std::size_t const n = size;
+  std::size_t const n = size, n_chunks = (n + chunk - 1) / chunk;
+  if (n_chunks == 0) {
+    return;
+  }
   if (xdcc::CurrentRecorder()) {  // each chunk is a task
-    RunTasks((n + chunk - 1) / chunk,
-             [&](std::size_t c) {
-               for (auto i = c * chunk; i < std::min((c + 1) * chunk, n); ++i) {
-                 fn(static_cast<Index>(i));
-               }
-             },
-             n_threads);
+    RunTasks(
+        n_chunks,
+        [&](std::size_t c) {
+          for (auto i = c * chunk; i < std::min((c + 1) * chunk, n); ++i) {
+            fn(static_cast<Index>(i));
+          }
+        },
+        n_threads);
     return;
   }
   std::atomic<std::size_t> next{0};
-  RunTasks(n_threads, [&](std::int32_t) {
+  RunTasks(std::min<std::size_t>(n_threads, n_chunks), [&](std::int32_t) {
     for (std::size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
       for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
         fn(static_cast<Index>(i));

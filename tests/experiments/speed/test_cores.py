@@ -8,7 +8,7 @@ import xgboost as xgb
 
 from experiments.speed import cores, run, tables
 from experiments.speed.results import Cell, Summary
-from experiments.speed.schedule import Schedule, begin_cost, makespan, region_seconds, schedule
+from experiments.speed.schedule import Schedule, makespan, region_seconds, schedule
 from experiments.speed.spans import Recording, Region, record, region_cost
 from experiments.speed.suites import GROUPS, Job
 from tests.experiments.speed.cases import record as record_of
@@ -61,8 +61,7 @@ def test_a_region_costs_to_begin_unless_it_runs_on_one_thread():
     assert region_seconds([4 * MS], 2, MS) == pytest.approx(4 * MS)
     assert region_seconds([4e-6, 4e-6], 2, 1e-9) == pytest.approx(8e-6)  # too short to share
     assert region_seconds([MS, MS], 2, 5 * MS) == pytest.approx(2 * MS)  # not worth it
-    assert begin_cost(MS, 2) == MS
-    assert begin_cost(MS, 5) == pytest.approx(4 * MS)
+    assert region_seconds([4 * MS] * 3, 8, MS) == pytest.approx(6 * MS)  # three threads
 
 
 def test_parts_are_named_by_what_they_lose():
@@ -82,11 +81,11 @@ def test_parts_are_named_by_what_they_lose():
             "fill → decide": 1,
             "decide → fill": 0,
             "fill → end": 2,
-            "fill": 4.1 + 1.1,
+            "fill": 4.3 + 1.3,
             "decide": 9.1,
         }
     )
-    assert found.seconds == pytest.approx(19.3 * MS)
+    assert found.seconds == pytest.approx(19.7 * MS)
     assert found.work == pytest.approx(35 * MS)
     kinds = {part.name: part.kind for part in found.parts}
     assert kinds["decide"] == "uneven"
@@ -119,7 +118,7 @@ def test_a_recorded_training_is_the_same_and_has_the_tasks_of_all_threads():
     _, expected = rounds(1, recorded=False)
     alone, model = rounds(1, recorded=True)
     assert model == expected
-    assert alone.regions == []
+    assert all(len(region.tasks) == 1 for region in alone.regions)
     assert alone.total > 0
     recording, model = rounds(16, recorded=True)
     assert model == expected

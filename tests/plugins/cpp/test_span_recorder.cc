@@ -101,7 +101,7 @@ XDCC_TEST(span_recorder, RegionsWithinATaskArePartOfIt) {
 
 XDCC_TEST(span_recorder, ExceptionsEndTheRegion) {
   XDCCBeginSpans(kThreads);
-  ExpectError("task 3", [] {
+  testing::ExpectError("task 3", [] {
     common::ParallelFor(8, kThreads, Sched::Dyn(1), [](auto i) { CHECK_NE(i, 3) << "task " << i; });
   });
   CHECK_EQ(xdcc::TaskNumber(), -1);

@@ -264,7 +264,7 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
       return n_blocks;
     }
     // Tasks of about the same size, some for each thread.
-    constexpr std::size_t kTasksPerThread = 4;
+    constexpr std::size_t kTasksPerThread = 3;
     return std::min(n_blocks,
                     n_threads == 1 ? 1 : 1 + kTasksPerThread * n_threads * n_rows(job) / n_all);
   });
@@ -293,8 +293,8 @@ std::vector<RunningBest> LabelSearch::CollectCandidates(Level const& level,
 }
 
 void LabelSearch::DecideNodes(Level const& level, std::vector<RunningBest> const& best) {
-  constexpr std::size_t kRows = 2048;    // of a task
-  constexpr std::size_t kMostSums = 64;  // of a node whose rows are shared out
+  constexpr std::size_t kRows = 512, kTasksPerThread = 4;  // rows of a task, tasks of a node
+  constexpr std::size_t kMostSums = 64;                    // of a node whose rows are shared out
   auto const& requests = level.requests;
   auto const context = this->MakeContext();
   struct Task {
@@ -307,7 +307,8 @@ void LabelSearch::DecideNodes(Level const& level, std::vector<RunningBest> const
     auto const& candidates = best[i].candidates;
     auto const n_sums = NumSums(context, candidates);
     bool const has_categories = n_sums > candidates.size();
-    auto const n_parts = nodes_[requests[i].nid].n_rows / kRows;
+    auto const n_parts =
+        std::min<std::size_t>(nodes_[requests[i].nid].n_rows / kRows, kTasksPerThread * n_threads_);
     if (n_parts > 1 && 0 < n_sums && n_sums <= kMostSums && !has_categories) {
       for (std::size_t part = 0; part < n_parts; ++part) {
         tasks.push_back({i, {part, n_parts}, std::vector<double>(n_sums * gradients_.Width())});

@@ -1,7 +1,7 @@
 /**
  * @brief The nodes of the search for any number of labels: their rows, sums, lists and scores.
  */
-#include <algorithm>  // for copy_n, fill_n, max, min
+#include <algorithm>  // for clamp, copy_n, fill_n, max, min
 #include <cmath>      // for ceil
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t
@@ -100,7 +100,7 @@ void LabelSearch::NumberRows(std::vector<NodeRequest> const& requests) {
 }
 
 void LabelSearch::Prepare(Level const& level) {
-  constexpr std::size_t kRows = 2048;  // of a task
+  constexpr std::size_t kRows = 512, kTasksPerThread = 4;  // rows of a task, tasks of a job
   auto const& jobs = level.jobs;
   this->MakeRowSets(level);
   struct Task {
@@ -111,7 +111,8 @@ void LabelSearch::Prepare(Level const& level) {
   std::vector<Task> tasks;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     auto const rows = this->RowsToFill(level, jobs[j], jobs[j].small);
-    auto const n_tasks = n_threads_ == 1 ? 1 : std::max<std::size_t>(1, rows.size() / kRows);
+    auto const n_most = n_threads_ == 1 ? 1 : kTasksPerThread * n_threads_;
+    auto const n_tasks = std::clamp<std::size_t>(rows.size() / kRows, 1, n_most);
     for (std::size_t t = 0; t < n_tasks; ++t) {
       RowShare const share{t, n_tasks};
       auto const begin = share.Begin(rows.size());

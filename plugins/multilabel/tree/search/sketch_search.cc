@@ -344,11 +344,10 @@ std::vector<bst_node_t> SketchSearch::FilledNodes(Jobs jobs, Requests const& req
 }
 
 void SketchSearch::ShareNodes(Jobs jobs, Requests const& requests) {
-  // A task has several for each thread, and takes a tenth of a millisecond at least; a row's step
-  // in a block, or in a stored slot, takes as long as making and adding a few of a histogram's
-  // vectors.
-  constexpr std::size_t kTasksPerThread = 5;
-  constexpr double kFewestSteps = 1 << 14, kVectorsOfStep = 1.0 / 16;
+  // Several tasks for each thread, of some tens of microseconds at least. A row's step in a block
+  // takes as long as making and adding some vectors of a histogram.
+  constexpr std::size_t kTasksPerThread = 4;
+  constexpr double kFewestSteps = 1 << 12, kStepsOfVector = 16.0;
   shared_.clear();
   if (n_threads_ == 1) {
     return;
@@ -378,7 +377,7 @@ void SketchSearch::ShareNodes(Jobs jobs, Requests const& requests) {
       auto const size = this->PartsSize(begin, end);
       auto const n_vectors = static_cast<double>(size / (width_ * kLanes));
       auto const n_runs = static_cast<std::size_t>(steps_of(node, begin, end) /
-                                                   std::max(n_steps, n_vectors / kVectorsOfStep));
+                                                   std::max(n_steps, kStepsOfVector * n_vectors));
       if (n_runs < 2) {
         continue;
       }
