@@ -14,7 +14,7 @@ from typing import Any
 
 from xgboost.core import _LIB
 
-_ASSUMED_COST = 1e-6
+_ASSUMED_COST = 0.5e-6
 _NAMESPACES = re.compile(r"^xgboost::|multilabel::|\{anonymous\}::")
 
 
@@ -62,7 +62,8 @@ def record(call: Callable[[], Any], n_threads: int) -> Recording:
 def region_cost() -> float:
     """Return the seconds that it costs to begin a region on two real threads.
 
-    It is measured in regions that a second thread joined; if none did, a microsecond is assumed.
+    It is measured in regions that a second thread joined; if none did, half a microsecond is
+    assumed.
     """
     _LIB.XDCCRegionCost.restype = ctypes.c_double
     nanoseconds = float(_LIB.XDCCRegionCost(ctypes.c_int(2)))

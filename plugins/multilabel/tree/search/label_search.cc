@@ -263,10 +263,9 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
     if (!job.has_lists) {
       return n_blocks;
     }
-    // Tasks of about the same size, some for each thread.
-    constexpr std::size_t kTasksPerThread = 3;
-    return std::min(n_blocks,
-                    n_threads == 1 ? 1 : 1 + kTasksPerThread * n_threads * n_rows(job) / n_all);
+    // Tasks of about the same size, some for each thread. All of a node's read all of its values.
+    auto const n_tasks = 2 * n_threads + 4;
+    return std::min(n_blocks, n_threads == 1 ? 1 : 1 + n_tasks * n_rows(job) / n_all);
   });
 }
 

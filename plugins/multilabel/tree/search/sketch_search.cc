@@ -5,7 +5,7 @@
 
 #include <algorithm>   // for all_of, copy, copy_n, fill_n, max, min, transform
 #include <array>       // for array
-#include <cmath>       // for abs, ilogb, ldexp
+#include <cmath>       // for abs, ceil, ilogb, ldexp
 #include <cstddef>     // for size_t
 #include <cstdint>     // for int32_t, int64_t, uint32_t
 #include <functional>  // for plus
@@ -374,20 +374,25 @@ void SketchSearch::ShareNodes(Jobs jobs, Requests const& requests) {
     auto const& node = nodes_[nid];
     for (std::size_t begin = 0, end = 0; begin < n_parts; begin = end) {
       end = this->GroupEnd(begin, n_parts);
-      auto const size = this->PartsSize(begin, end);
-      auto const n_vectors = static_cast<double>(size / (width_ * kLanes));
-      auto const n_runs = static_cast<std::size_t>(steps_of(node, begin, end) /
-                                                   std::max(n_steps, kStepsOfVector * n_vectors));
+      auto const size = this->PartsSize(begin, end), n_here = end - begin;
+      auto const fewest = kStepsOfVector * static_cast<double>(size / (width_ * kLanes));
+      auto const steps = steps_of(node, begin, end);
+      auto const n_runs = static_cast<std::size_t>(steps / std::max(n_steps, fewest));
       if (n_runs < 2) {
         continue;
       }
+      // More tasks than runs, which each make a histogram, divide the parts.
+      auto const n_wanted = static_cast<std::size_t>(std::ceil(steps / n_steps));
+      auto const n_tasks = std::min(n_here, (n_wanted + n_runs - 1) / n_runs);
       shared_[{nid, begin}] = {n_values, n_runs};
       for (std::size_t r = 0; r < n_runs; ++r, n_values += size) {
-        tasks.push_back({{0, node.begin + node.NumRows() * r / n_runs,
-                          node.begin + node.NumRows() * (r + 1) / n_runs},
-                         begin,
-                         end,
-                         n_values});
+        Piece const rows{0, node.begin + node.NumRows() * r / n_runs,
+                         node.begin + node.NumRows() * (r + 1) / n_runs};
+        for (std::size_t t = 0; t < n_tasks; ++t) {
+          auto const first = begin + n_here * t / n_tasks;
+          tasks.push_back({rows, first, begin + n_here * (t + 1) / n_tasks,
+                           n_values + this->PartBegin(first) - this->PartBegin(begin)});
+        }
       }
     }
   }
