@@ -6,7 +6,8 @@
 
 `run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
 memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
-`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md` and `PREDICTION.md`, and their figures.
+`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md`, `PREDICTION.md` and `CORES.md`, and their
+figures.
 
 LightGBM, CatBoost and Treelite are in the extra `bench`; the data sets of `xdcc.data` are in
 XDCC_DATA. The roofline needs a C++ compiler; the benchmark needs Linux.
@@ -95,7 +96,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
     report = commands.add_parser(
-        "report", help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md and figures"
+        "report",
+        help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md, CORES.md and figures",
     )
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")

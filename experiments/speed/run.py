@@ -21,6 +21,7 @@ from tqdm import tqdm
 from experiments.engine.process import CallInProcess, process_environment
 from experiments.engine.records import only_writer
 from experiments.speed.busy import measure_busy
+from experiments.speed.cores import measure_cores
 from experiments.speed.data import (
     read_arrays,
     read_parts,
@@ -139,6 +140,7 @@ def _is_smaller(other: Job, job: Job) -> bool:
 _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
     "busy": measure_busy,
     "chain": measure_chain,
+    "cores": measure_cores,
     "memory": measure_memory,
     "pass": measure_passes,
     "predict": measure_prediction,

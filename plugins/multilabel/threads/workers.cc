@@ -20,6 +20,7 @@
 #include <memory>              // for unique_ptr
 #include <mutex>               // for mutex
 #include <thread>              // for thread
+#include <utility>             // for exchange, move
 #include <vector>              // for vector
 
 #include "caller_settings.h"  // for CallerSettings
@@ -230,7 +231,7 @@ class Pool {
   }
 
   void Run(Region* region, std::int64_t size, void const* site) {
-    if (region->n_tasks == 1 || task_number >= 0) {
+    if (region->n_tasks <= 1 || task_number >= 0) {
       RunAlone(region);
       return;
     }
@@ -527,4 +528,6 @@ int UsefulThreads(int n) { return n == 1 ? 1 : Pool::Get()->UsefulThreads(n); }
 int TaskNumber() { return task_number; }
 
 void PretendProcessors(int n) { pretended_processors.store(n); }
+
+int EnterTask(int number) { return std::exchange(task_number, number); }
 }  // namespace xdcc

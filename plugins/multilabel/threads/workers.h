@@ -47,6 +47,8 @@ int UsefulThreads(int n);
 
 /** @brief Number of the task that this thread is in; -1: in none. */
 int TaskNumber();
+/** @brief Say that this thread is in a task from now on (-1: in none); return where it was. */
+int EnterTask(int number);
 
 /** @brief For tests: act as if threads could use so many processors. */
 void PretendProcessors(int n);
