@@ -12,6 +12,7 @@ import xdcc
 from xdcc.base.folds import Folds
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import MemoryNeed, TreeShape, join, label_rows, mean_proba
+from xdcc.serving import CompiledModel
 
 
 def labelled_rows(seed=0, n_rows=150, n_labels=4):
@@ -152,6 +153,17 @@ def test_categories():
     codes = np.column_stack((pd.factorize(colour)[0] * 10, X["x"])).astype(np.float32)
     given = small(categorical_features=[0]).fit(codes, Y)
     assert (given.predict(codes) == Y).all()
+
+
+def test_pure_trees_know_the_labels_of_rows_with_categories():
+    rng = np.random.default_rng(0)
+    columns = rng.choice(list("abcdefghijklm"), (500, 6))
+    X = pd.DataFrame({f"c{j}": pd.Categorical(column) for j, column in enumerate(columns.T)})
+    Y = rng.integers(0, 2, (500, 3))
+    assert len(X.drop_duplicates()) == 500
+    model = small(min_samples_leaf=1).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), Y, atol=1e-12)
+    np.testing.assert_allclose(CompiledModel(model).predict_proba(X), Y, atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", [0, 0.2])

@@ -34,7 +34,7 @@ type Ints = NDArray[np.int32]
 
 _NODE = np.dtype([("threshold", "f4"), ("slot", "i4"), ("smaller", "i4"), ("other", "i4")])
 
-_LEAF, _NUMERIC = 0, 1
+_LEAF = 0
 """Kinds of the nodes of a forest, as in ``_node.pxd``."""
 
 _MISSING_BIN = 255
@@ -348,7 +348,7 @@ class LayoutBuilder:
         # value > threshold exactly where it is not less than the next number.
         threshold = np.nextafter(forest.threshold, np.float32(np.inf))
         goes_right = forest.missing.astype(np.int32)
-        of_sets = np.flatnonzero(~is_leaf & (forest.kind != _NUMERIC))
+        of_sets = forest.category_nodes
         places = np.zeros(len(of_sets), np.int32)
         for i, node in enumerate(of_sets.tolist()):
             words = forest.category_set[4 * i : 4 * i + 4].astype("<u8")
