@@ -12,7 +12,6 @@ import xdcc
 from xdcc.base.folds import Folds
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import MemoryNeed, TreeShape, join, label_rows, mean_proba
-from xdcc.serving import CompiledModel
 
 
 def labelled_rows(seed=0, n_rows=150, n_labels=4):
@@ -163,7 +162,6 @@ def test_pure_trees_know_the_labels_of_rows_with_categories():
     assert len(X.drop_duplicates()) == 500
     model = small(min_samples_leaf=1).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(X), Y, atol=1e-12)
-    np.testing.assert_allclose(CompiledModel(model).predict_proba(X), Y, atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", [0, 0.2])

@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import feature_types
 from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
+from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
@@ -253,6 +254,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def _margins(self, X: Features) -> NDArray[np.floating]:
         """Predict log-odds for checked features, `(n_samples, n_labels)`."""
         return margins_of(self._proba(X))
+
+    def _contributions(self, X: Features) -> Contributions:
+        """Explain the log-odds of checked features as sums over the features."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are no sum "
+            "over trees and no linear function."
+        )
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         """Predict labels for checked features, `(n_samples, n_labels)`."""

@@ -18,6 +18,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from xdcc.base.checks import check_fit_labels, learned_by
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
@@ -217,8 +218,15 @@ class DecidingEnsemble(Decider):
     def _joint_margins(self, X: Any) -> Floats:
         """Predict the log-odds of the classifiers together, `(n_samples, n_labels)`."""
 
+    @abstractmethod
+    def _joint_contributions(self, X: Any) -> Contributions:
+        """Explain the log-odds of the classifiers together."""
+
     def _margins(self, X: Any) -> Floats:
         return self.calibration_.margins(self._joint_margins(X))
+
+    def _contributions(self, X: Any) -> Contributions:
+        return self.calibration_.contributions(self._joint_contributions(X))
 
     def _proba(self, X: Any) -> Floats:
         return self.calibration_.constant.in_proba(expit(self._margins(X)))

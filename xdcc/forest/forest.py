@@ -19,6 +19,7 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
+from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
@@ -378,3 +379,14 @@ def mean_proba(
         Probabilities. A label of which the leaves know nothing has its mean in training.
     """
     return _prediction.predict(forest, X, is_left_out, n_threads)
+
+
+def smoothed_proba(forest: ExtraTrees, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average with one more tree that knows the labels' frequencies and nothing else."""
+    n_trees = len(forest.start) - 1
+    return (n_trees * proba + forest.labels.mean) / (n_trees + 1)
+
+
+def smoothed_margins(forest: ExtraTrees, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute log-odds of smoothed probabilities, finite."""
+    return margins_of(smoothed_proba(forest, proba))
