@@ -209,7 +209,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
             round for each fold. If memory does not suffice for a forest: it is left out. If a
-            constraint cannot be met: the threshold that comes nearest is taken.
+            constraint cannot be met: a label without the precision is never predicted, one without
+            the recall wherever that finds all of its rows.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)

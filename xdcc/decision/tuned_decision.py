@@ -206,7 +206,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Warns
         -----
         UserWarning
-            If a constraint cannot be met. The threshold that comes nearest is taken.
+            If a constraint cannot be met: a label without the precision is never predicted, one
+            without the recall wherever that finds all of its rows.
         """
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
