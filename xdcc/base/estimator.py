@@ -29,7 +29,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import feature_types
-from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
+from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by, warn_of_mistakes
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
@@ -279,7 +279,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Check parameters and data, and learn from them; checked data stay as they are."""
         self._check_params()
         if not isinstance(X, FitData):
-            return check_fit_data(self, X, Y, sample_weight)
+            data = check_fit_data(self, X, Y, sample_weight)
+            warn_of_mistakes(X, Y, data)
+            return data
         self._learn_from(X)
         return X
 

@@ -162,8 +162,8 @@ class Columns:
         """Name the columns."""
         found = []
         for feature, name in enumerate(feature_names):
-            values = categories.get(feature)
-            found += [name] if values is None else [f"{name}={value}" for value in values]
+            values = categories.get(feature, ())
+            found += [f"{name}={value}" for value in values] if len(values) else [name]
         found += [f"{feature_names[f]} is missing" for f in np.flatnonzero(self.has_indicator)]
         return np.array(found, dtype=object)
 
