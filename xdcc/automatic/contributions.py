@@ -6,7 +6,7 @@ one by one. Its values are those of a game in which the features are revealed: g
 S, the margin m_k of a member is its bias plus the contributions of S, and the gain is what the
 second level makes of all m_k. They are averaged over orders in which the features are revealed. In
 each order the gains add up to the margin less that of the biases, so the sums are exact for any
-number of orders. There are as many as :data:`N_ORDERS`, each with its reverse, or all orders if
+number of orders. There are as many as ``N_ORDERS``, each with its reverse, or all orders if
 they are not more. Source: Štrumbelj, Kononenko: "Explaining prediction models and individual
 predictions with feature contributions" (Knowledge and Information Systems 41, 2014).
 """

@@ -8,7 +8,7 @@ measure). The other labels are predicted by the decision rule that is best for t
 Confidence is that of the lower limit of Clopper and Pearson's interval. Rows with different weights
 count as fewer rows with equal weights: as (sum of w)^2 / (sum of w^2), which does not depend on the
 scale of the weights. Of many thresholds some would reach a limit by chance, so only
-:data:`N_TESTED` are tested, whose numbers of predicted rows are a geometric series. Sources:
+``N_TESTED`` are tested, whose numbers of predicted rows are a geometric series. Sources:
 Clopper, Pearson: "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial"
 (Biometrika 26, 1934); Kish: "Survey Sampling" (1965).
 """
@@ -335,20 +335,22 @@ class _Counts(NamedTuple):
     def of(cls, data: FitData, label: int) -> "_Counts":
         known = data.known[:, label]
         if not known.any():
-            return cls(np.array([NEVER]), *np.zeros((5, 1)), np.ones(1, dtype=bool))
+            none = np.zeros(1)
+            return cls(np.array([NEVER]), none, none, none, none, none, np.ones(1, dtype=bool))
         weight, truth = data.weight[known], data.truth[known, label]
         cuts = Cuts.of(expit(data.X[known, label].astype(np.float64)))
-        sums = [
-            np.full(len(cuts.thresholds), (weight * truth).sum()),
-            np.full(len(cuts.thresholds), (weight**2 * truth).sum()),
-            cuts.sums(weight),
-            cuts.sums(weight**2),
-            cuts.sums(weight * truth),
-        ]
         tested = np.zeros(len(cuts.thresholds), dtype=bool)
         sizes = np.round(np.geomspace(1, len(weight), N_TESTED))
         tested[np.searchsorted(cuts.sizes, sizes)] = True
-        return cls(cuts.thresholds, *sums, tested)
+        return cls(
+            cuts.thresholds,
+            np.full(len(tested), (weight * truth).sum()),
+            np.full(len(tested), (weight**2 * truth).sum()),
+            cuts.sums(weight),
+            cuts.sums(weight**2),
+            cuts.sums(weight * truth),
+            tested,
+        )
 
     def best(self, floor: _Floor, prices: Sequence[float] | None) -> float:
         """Choose the threshold of the best F1 that meets a floor, or takes its place."""
