@@ -98,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
         "kept results: the folder experiments)")  # fmt: skip
     report.add_argument("--name",
         help="name of the files (default: the configuration's; for several: REPORT)")  # fmt: skip
+    report.add_argument("--latex", action="store_true",
+        help="write a LaTeX document, too, and the figures as PDF; not with --all")  # fmt: skip
     report.set_defaults(command=_report)
 
     notebooks = commands.add_parser(
@@ -207,6 +209,8 @@ def _report(options: argparse.Namespace, console: Console) -> None:
 
     if options.all == bool(options.config):
         raise NoResultsError("Name configurations, or give --all.")
+    if options.all and options.latex:
+        raise NoResultsError("--latex needs the names of configurations, not --all.")
     store = _store(options, console)
     output = options.output or options.results / "reports"
     if options.all:
@@ -218,7 +222,8 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         named = [load_configuration(find_configuration(name)) for name in options.config]
         configs = [_that_has_results(config, store) for config in named]
         default = configs[0].name if len(configs) == 1 else "REPORT"
-        files = write_report(configs, store, output, options.name or default)
+        name = options.name or default
+        files = write_report(configs, store, output, name, latex=options.latex)
     for file in files:
         console.print(f"written: {file}", highlight=False)
 

@@ -246,13 +246,16 @@ def stage_values(record: dict, reading: str, measure: str) -> list[float]:
     return [stage[measure] for stage in stages]
 
 
-def save(figure: Figure, file: Path, title: str) -> str:
+def save(figure: Figure, file: Path, title: str, *, latex: bool = False) -> str:
     """Write a figure as SVG, with letters as shapes, and close it; return Markdown that shows it.
 
-    `file` is a path in the report's folder `figures`, without the ending.
+    `file` is a path in the report's folder `figures`, without the ending. For `latex` there is a
+    PDF beside it.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):
         figure.savefig(file.with_name(f"{file.name}.svg"), metadata={"Date": None})
+        if latex:
+            figure.savefig(file.with_name(f"{file.name}.pdf"), metadata={"CreationDate": None})
     plt.close(figure)
     return f"![{title}](figures/{file.name}.svg)"

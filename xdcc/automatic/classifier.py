@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import (
     Anything,
     Choice,
@@ -121,7 +123,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         The second level, one or none: a booster whose features are the members' log-odds. Its
         `share` is taken from theirs.
     estimators_ : list of estimators
-        Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
+        Those of all members.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
@@ -207,7 +209,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
             round for each fold. If memory does not suffice for a forest: it is left out. If a
-            constraint cannot be met: the threshold that comes nearest is taken.
+            constraint cannot be met: a label without the precision is never predicted, one without
+            the recall wherever that finds all of its rows.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
@@ -309,3 +312,6 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
 
     def _joint_margins(self, X: Any) -> Floats:
         return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)
+
+    def _joint_contributions(self, X: Any) -> Contributions:
+        return mixed_contributions(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)

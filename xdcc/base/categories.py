@@ -2,7 +2,9 @@
 
 ``fit`` learns the categories of every column of pandas' type ``category``: the values that
 occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
-column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
+column becomes positions in them, NaN where it is missing. A column that has a category for almost
+every row identifies rows, and tells nothing about others: it has no categories, and is missing
+everywhere. At prediction columns are recoded by
 value, whatever their type: another order of categories, or text or numbers as they come from JSON.
 A value that did not occur in ``fit`` is missing, which a warning says. :func:`feature_types` tells
 XGBoost which columns hold codes; :func:`category_values` tells the Cython kernels which values a
@@ -30,6 +32,15 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 """Warnings about a user's data point to the first line outside this folder."""
 
 _FEW_ROWS = 20
+
+_LEAST_ROWS, _MOST_LEVELS = 50, 0.9
+"""From so many rows on, a column with more categories than this share of them identifies rows."""
+
+_DATES = frozenset({"date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period"})
+"""What pandas' `infer_dtype` says of dates and times."""
+
+_LIKE_A_DATE = r"\d.*\d.{3}|.{3}\d.*\d"
+"""Text that may be a date, but is not the name of a day or month."""
 
 _NUMBERS = frozenset({"boolean", "integer", "floating", "mixed-integer-float"})
 """What pandas' `infer_dtype` says of numbers."""
@@ -71,6 +82,7 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         _require_numbers_and_categories(X, getattr(estimator, "_takes_categories", False))
         if categorical:
             learned = {position: _occurring(X.iloc[:, position]) for position in categorical}
+            _ignore_identifiers(X, learned)
             estimator.categories_ = learned
     elif learned or any(dtype.kind not in "biuf" for dtype in X.dtypes):
         X = _with_numbers_as_in_fit(X, learned)
@@ -80,7 +92,7 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     for position, categories in learned.items():
         codes, is_unknown = _codes(X, position, categories)
         encoded.isetitem(position, codes)
-        if is_unknown:
+        if is_unknown and len(categories):
             unknown.append(X.columns[position])
     if unknown:
         warnings.warn(
@@ -90,6 +102,24 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             skip_file_prefixes=(PACKAGE,),
         )
     return encoded
+
+
+def holds_dates(column: pd.Series) -> bool:
+    """Tell whether a column holds dates or times, as such or as text.
+
+    Examples
+    --------
+    >>> holds_dates(pd.Series(["2024-01-31", None])), holds_dates(pd.Series(["monday"]))
+    (True, False)
+    """
+    if column.dtype.kind in "mM" or infer_dtype(column) in _DATES:
+        return True
+    texts = column.dropna().astype(str)
+    if texts.empty or not texts.str.contains(_LIKE_A_DATE).all():
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of formats that differ
+        return bool(pd.to_datetime(texts, errors="coerce").notna().all())
 
 
 def feature_types(estimator: BaseEstimator) -> list[str] | None:
@@ -165,6 +195,23 @@ def _is_category(dtype: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) or str(dtype).startswith("dictionary<")
 
 
+def _ignore_identifiers(X: pd.DataFrame, learned: Categories) -> None:
+    """Take the categories of columns that identify rows away, with a warning."""
+    for position, categories in learned.items():
+        n_known = int(X.iloc[:, position].notna().sum())
+        if n_known < _LEAST_ROWS or len(categories) <= _MOST_LEVELS * n_known:
+            continue
+        warnings.warn(
+            f"Column {X.columns[position]!r} of X (position {position}) has {len(categories)} "
+            f"categories in {n_known} rows, so it tells nothing about other rows. It is ignored: "
+            "all of its values are taken as missing. If they are numbers or dates, make numbers of "
+            "it.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+        learned[position] = categories[:0]
+
+
 def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> None:
     for position, dtype in enumerate(X.dtypes):
         if dtype.kind in "biuf" or (takes_categories and _is_category(dtype)):
@@ -176,6 +223,11 @@ def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> 
             else "the estimator takes numbers only. Encode categories as numbers first, for "
             "example as one column per category."
         )
+        if holds_dates(X.iloc[:, position]):
+            advice = (
+                "the estimator takes no dates and times. Make numbers of them: the year, the "
+                "month, the days since a date, (day - pd.Timestamp('2020-01-01')).dt.days."
+            )
         raise ValueError(f"{_described(X, position)}; {advice}")
 
 

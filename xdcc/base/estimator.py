@@ -29,7 +29,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import feature_types
-from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
+from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by, warn_of_mistakes
+from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
@@ -254,6 +255,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Predict log-odds for checked features, `(n_samples, n_labels)`."""
         return margins_of(self._proba(X))
 
+    def _contributions(self, X: Features) -> Contributions:
+        """Explain the log-odds of checked features as sums over the features."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are no sum "
+            "over trees and no linear function."
+        )
+
     def _labels(self, X: Features) -> NDArray[np.int64]:
         """Predict labels for checked features, `(n_samples, n_labels)`."""
         return (self._proba(X) >= 0.5).astype(np.int64)
@@ -271,7 +279,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Check parameters and data, and learn from them; checked data stay as they are."""
         self._check_params()
         if not isinstance(X, FitData):
-            return check_fit_data(self, X, Y, sample_weight)
+            data = check_fit_data(self, X, Y, sample_weight)
+            warn_of_mistakes(X, Y, data)
+            return data
         self._learn_from(X)
         return X
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
@@ -26,6 +27,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
+from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import (
@@ -404,6 +406,15 @@ int, default="sumGain"
 
     def _margins(self, X: Features) -> NDArray[np.float32]:
         return self._predicted(X, "margin")
+
+    def _contributions(self, X: Features) -> Contributions:
+        matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
+        found = (
+            self._booster_that_predicts()
+            .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
+            .astype(np.float64)
+        )
+        return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(self._margins(X))
 
     def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(

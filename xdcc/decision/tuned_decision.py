@@ -14,12 +14,14 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything, Choice, Either, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import Constraint
+from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
@@ -204,7 +206,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Warns
         -----
         UserWarning
-            If a constraint cannot be met. The threshold that comes nearest is taken.
+            If a constraint cannot be met: a label without the precision is never predicted, one
+            without the recall wherever that finds all of its rows.
         """
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
@@ -243,6 +246,9 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     def _joint_margins(self, X: Any) -> Floats:
         return mean_margins(self.estimators_, X, self.n_labels_)
+
+    def _joint_contributions(self, X: Any) -> Contributions:
+        return mean_contributions(self.estimators_, X)
 
 
 class _Names:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
@@ -22,12 +23,12 @@ from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.labels import Labels
-from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.base.workers import from_all
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import CategoryBins, are_sparse, feature_columns
+from xdcc.forest.contributions import forest_contributions
 from xdcc.forest.forest import (
     ExtraTrees,
     MemoryNeed,
@@ -37,6 +38,7 @@ from xdcc.forest.forest import (
     label_rows,
     mean_proba,
     share_of_trees,
+    smoothed_margins,
 )
 from xdcc.forest.importance import impurity_decrease
 
@@ -298,7 +300,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         return mean_proba(self.forest_, X, n_threads(self.n_jobs))
 
     def _margins(self, X: Features) -> NDArray[np.float64]:
-        """Predict log-odds, as if one more tree knew the labels' frequencies and nothing else."""
-        n_trees = len(self.forest_.start) - 1
-        total = n_trees * self._proba(X) + self.forest_.labels.mean
-        return margins_of(total / (n_trees + 1))
+        return smoothed_margins(self.forest_, self._proba(X))
+
+    def _contributions(self, X: Features) -> Contributions:
+        return forest_contributions(self.forest_, X, n_threads(self.n_jobs))

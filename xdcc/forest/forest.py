@@ -19,6 +19,7 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
+from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
@@ -86,8 +87,8 @@ class ExtraTrees:
     child : int32 array of shape (n_nodes,)
         First child; the number of a leaf.
     category_set : uint64 array of shape (4 * n_category_nodes,)
-        A bit for each bin of categories that goes to the second child, for the nodes that test
-        categories in their order; bit 255 is for missing and new values.
+        A bit for each bin of categories that goes to the second child, for each of
+        `category_nodes`; bit 255 is for missing and new values.
     leaf_weight : float64 array of shape (n_leaves,)
         Number of the training rows in each leaf, or sum of their weights.
     row_start, row : int64 array of shape (n_leaves + 1,), int32 array
@@ -117,6 +118,33 @@ class ExtraTrees:
     category_value: NDArray[np.float32]
     category_start: NDArray[np.int32]
     category_bin: NDArray[np.uint8]
+
+    @property
+    def category_nodes(self) -> NDArray[np.intp]:
+        """The nodes that test categories, in the order in which they became tests.
+
+        A node gets its children when it becomes a test, and the smaller child grows first: so this
+        is not the order of the nodes, but that of their children.
+        """
+        nodes = np.flatnonzero(self.kind == KINDS["categories"])
+        return nodes[np.argsort(self.child[nodes])]
+
+    @property
+    def set_number(self) -> NDArray[np.int32]:
+        """Which of `category_nodes` a node is, (n_nodes,), 0 for others; empty if there are none.
+
+        Examples
+        --------
+        >>> import xdcc
+        >>> X, Y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.eye(4, dtype=int)
+        >>> model = xdcc.SketchedExtraTreesClassifier(1, categorical_features=[0, 1]).fit(X, Y)
+        >>> model.forest_.kind, model.forest_.set_number
+        (array([2, 2, 2, 0, 0, 0, 0], dtype=int8), array([0, 1, 2, 0, 0, 0, 0], dtype=int32))
+        """
+        nodes = self.category_nodes
+        number = np.zeros(len(self.kind) if len(nodes) else 0, np.int32)
+        number[nodes] = np.arange(len(nodes))
+        return number
 
 
 class TreeShape(NamedTuple):
@@ -351,3 +379,14 @@ def mean_proba(
         Probabilities. A label of which the leaves know nothing has its mean in training.
     """
     return _prediction.predict(forest, X, is_left_out, n_threads)
+
+
+def smoothed_proba(forest: ExtraTrees, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average with one more tree that knows the labels' frequencies and nothing else."""
+    n_trees = len(forest.start) - 1
+    return (n_trees * proba + forest.labels.mean) / (n_trees + 1)
+
+
+def smoothed_margins(forest: ExtraTrees, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute log-odds of smoothed probabilities, finite."""
+    return margins_of(smoothed_proba(forest, proba))

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.checks import PACKAGE
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
@@ -304,6 +305,30 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         margins /= self._columns.row_lengths(complete)[:, None]
         margins += self.intercept_
         return margins
+
+    def _contributions(self, X: Features) -> Contributions:
+        """Compare the columns with their means in training; the length of a text is given."""
+        columns = self._columns
+        if columns.mean is None:
+            raise TypeError(
+                "This LogisticLabels cannot be explained: it is from a model file of xdcc 0.2, "
+                "which lacks the means of the columns. Fit it again."
+            )
+        used = columns.scale > 0
+        weights = np.divide(self.coef_, columns.scale, np.zeros_like(self.coef_), where=used)
+        transformed = columns.transform(X)
+        if isinstance(transformed, sparse.csr_matrix):
+            transformed = transformed.toarray()
+        centred = transformed - columns.mean
+        of_features = sparse.csr_array(
+            (np.ones(len(used)), (columns.features, np.arange(len(used)))),
+            shape=(self.n_features_in_, len(used)),
+        )
+        values = np.empty((len(centred), self.n_labels_, self.n_features_in_))
+        for label, of_label in enumerate(weights):
+            values[:, label] = (of_features @ (centred * of_label).T).T
+        bias = self.intercept_ + weights @ columns.mean
+        return Contributions(values, np.tile(bias, (len(values), 1)))
 
     def _proba(self, X: Features) -> Floats:
         return expit(self._margins(X))
