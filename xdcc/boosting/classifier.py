@@ -26,6 +26,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
+from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import (
@@ -317,8 +318,8 @@ int, default="sumGain"
             fallen for so many boosting rounds, or after `n_estimators` of them. After ``n >= 100``
             rounds it is computed again ``n // 50`` rounds later.
         should_end : callable, optional
-            Called after every boosting round with their number; training ends when it returns
-            True.
+            Called each time before the log-loss is computed, with the number of boosting rounds;
+            training ends when it returns True.
 
         Returns
         -------
@@ -354,14 +355,16 @@ int, default="sumGain"
             # The choice also holds for the folds' models and for the final one.
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
             model.set_params(**found)
-        return train_out_of_fold(model, data, params, folds, patience, should_end)
+        with side_by_side(params.get("nthread")):
+            return train_out_of_fold(model, data, params, folds, patience, should_end)
 
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         models = [clone(self).set_params(random_state=seed) for seed in seeds]
         for model in models:
             model._begin_fit(data, data.Y)
         params = [model._settled(model._native_booster_params(), data) for model in models]
-        train_on_all_rows(models, data, params)
+        with side_by_side(params[0].get("nthread")):
+            train_on_all_rows(models, data, params)
         return models
 
     def get_booster(self) -> xgb.Booster:
