@@ -12,8 +12,8 @@ outermost first, so that it seldom has to wait for another one, and helps with w
 begun when nothing else is left. Whatever finishes first, results come in the order of the tasks:
 they do not depend on the number of threads.
 
-Blocks within a block, and tasks, use the threads of the outermost block. Outside of a block, and
-for workers that train together (:mod:`xdcc.base.workers`), whose messages belong to one thread,
+Blocks within a block, and tasks, use the threads of the outermost block. Outside of a block, with
+one thread, and for workers that train together (:mod:`xdcc.base.workers`), whose messages belong to one thread,
 everything runs in order in the calling thread.
 
 The calling thread waits while others work, so Ctrl-C reaches it at once: no further step is begun,
@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import sklearn
 import xgboost as xgb
@@ -61,7 +61,7 @@ def threads_each(task: int, n_tasks: int, cores: int) -> int:
 
 @contextmanager
 def side_by_side(n_jobs: int | None, *, limit_blas: bool = True) -> Iterator[None]:
-    """Let tasks within the block run side by side; within another block this does nothing.
+    """Let tasks within the block run side by side; where they do already this does nothing.
 
     Parameters
     ----------
@@ -127,20 +127,9 @@ def run_all[T](tasks: Sequence[Callable[[], T]]) -> list[T]:
     """
     if _here.pool is None or len(tasks) < 2:
         return [task() for task in tasks]
-    found: dict[int, T] = {}
-    numbers = iter(range(len(tasks)))
-    cores = _here.pool.cores()
-
-    def run(number: int) -> None:
-        with thread_limit(threads_each(number, len(tasks), cores)):
-            found[number] = tasks[number]()
-
-    def take() -> Step | None:
-        number = next(numbers, None)
-        return None if number is None else partial(run, number)
-
-    _here.pool.run(take)
-    return [found[number] for number in range(len(tasks))]
+    work = _Tasks(tasks, _here.pool.cores())
+    _here.pool.run(work)
+    return [work.found[number] for number in range(len(tasks))]
 
 
 def run_in_step(
@@ -148,6 +137,8 @@ def run_in_step(
     n_steps: int,
     advance: Callable[[int, int], None],
     is_over: Callable[[int], bool],
+    *,
+    moves_cheaply: bool,
 ) -> None:
     """Advance trainings step by step until what they have reached together says that it is enough.
 
@@ -163,34 +154,61 @@ def run_in_step(
     is_over : callable
         Called with the number of each step, in order, when all trainings have made it. True ends
         all of them, and some can be two steps ahead by then, none without threads.
+    moves_cheaply : bool
+        Whether a training can go on in another thread at little cost. XGBoost keeps the margins of
+        a booster for each thread, and computes them anew, from all trees, for another one. If that
+        takes long, a thread takes over a training only once, so that each has about as many.
 
     Examples
     --------
     >>> def advance(training, step):
     ...     print(f"{training}: {step}")
-    >>> run_in_step(2, 9, advance, lambda step: step == 1)
+    >>> run_in_step(2, 9, advance, lambda step: step == 1, moves_cheaply=True)
     0: 0
     1: 0
     0: 1
     1: 1
     """
-    steps = _JointSteps(n_trainings, n_steps, advance, is_over)
-    if _here.pool is None:
-        while (step := steps.take()) is not None:
-            step()
+    cores = 1 if _here.pool is None else _here.pool.cores()
+    work = _JointSteps(n_trainings, n_steps, advance, is_over, moves_cheaply, cores)
+    if _here.pool is not None:
+        _here.pool.run(work)
         return
-    limit = max(1, _here.pool.cores() // n_trainings)
-
-    def take() -> Step | None:
-        step = steps.take()
-        return None if step is None else partial(_limited, limit, step)
-
-    _here.pool.run(take)
-
-
-def _limited(limit: int, step: Step) -> None:
-    with thread_limit(limit):
+    while (step := work.take()) is not None:
         step()
+
+
+class _Work(Protocol):
+    """Steps that threads make; both methods are called by one thread at a time."""
+
+    def take(self) -> Step | None:
+        """Return a step for the current thread; None if there is none at the moment."""
+
+    def is_complete(self) -> bool:
+        """Tell whether no step will follow those that were taken, when these are made."""
+
+
+class _Tasks[T]:
+    """Functions that do not depend on each other, and what they have returned."""
+
+    def __init__(self, tasks: Sequence[Callable[[], T]], cores: int) -> None:
+        self._tasks, self._cores, self._n_taken = tasks, cores, 0
+        self.found: dict[int, T] = {}
+
+    def take(self) -> Step | None:
+        """Return the next function."""
+        if self.is_complete():
+            return None
+        self._n_taken += 1
+        return partial(self._call, self._n_taken - 1)
+
+    def is_complete(self) -> bool:
+        """Tell whether all have been taken."""
+        return self._n_taken == len(self._tasks)
+
+    def _call(self, number: int) -> None:
+        with thread_limit(threads_each(number, len(self._tasks), self._cores)):
+            self.found[number] = self._tasks[number]()
 
 
 class _JointSteps:
@@ -202,10 +220,14 @@ class _JointSteps:
         n_steps: int,
         advance: Callable[[int, int], None],
         is_over: Callable[[int], bool],
+        moves_cheaply: bool,
+        cores: int,
     ) -> None:
         self._n_steps, self._advance, self._judge = n_steps, advance, is_over
+        self._moves_cheaply, self._limit = moves_cheaply, max(1, cores // n_trainings)
         self._made = [0] * n_trainings
         self._is_free = [True] * n_trainings
+        self._threads = [0] * n_trainings  # where each made its last step, 0 before the first
         self._n_judged, self._ahead = 0, n_ahead()
         self._is_judging = self._is_over = False
         self._lock = threading.Lock()
@@ -213,17 +235,34 @@ class _JointSteps:
     def take(self) -> Step | None:
         """Return a step of the training that has made the fewest; None if all have to wait."""
         with self._lock:
-            free = [number for number, is_free in enumerate(self._is_free) if is_free]
-            training = min(free, key=self._made.__getitem__, default=None)
-            if self._is_over or training is None:
+            end = min(self._n_judged + self._ahead, self._n_steps)
+            able = [
+                training
+                for training, made in enumerate(self._made)
+                if made < end and self._is_free[training] and not self._is_over
+            ]
+            here = threading.get_ident()
+            own = [training for training in able if self._threads[training] in (here, 0)]
+            training = min(own or self._movable(able, here), key=self._made.__getitem__, default=-1)
+            if training < 0:
                 return None
-            if self._made[training] >= min(self._n_judged + self._ahead, self._n_steps):
-                return None
-            self._is_free[training] = False
+            self._is_free[training], self._threads[training] = False, here
         return partial(self._make, training)
 
+    def is_complete(self) -> bool:
+        """Tell whether it is enough, or all steps have been made."""
+        return self._is_over or self._n_judged == self._n_steps
+
+    def _movable(self, able: list[int], here: int) -> list[int]:
+        """Select trainings that this thread can take over from another one."""
+        if self._moves_cheaply:
+            return able
+        n_own = self._threads.count(here)
+        return [each for each in able if self._threads.count(self._threads[each]) > n_own + 1]
+
     def _make(self, training: int) -> None:
-        self._advance(training, self._made[training])
+        with thread_limit(self._limit):
+            self._advance(training, self._made[training])
         with self._lock:
             self._made[training] += 1
             self._is_free[training] = True
@@ -251,7 +290,7 @@ class _Ended(BaseException):
 class _Job:
     """Steps that one thread has to have done, and with which others help."""
 
-    take: Callable[[], Step | None]
+    work: _Work
     parent: "_Job | None"
     n_running: int = 0
     error: BaseException | None = None
@@ -303,13 +342,9 @@ class _Pool:
         """Return how many cores the current task can divide among tasks of its own."""
         return self.n_threads if _here.job is None else n_threads(self.n_threads)
 
-    def run(self, take: Callable[[], Step | None]) -> None:
-        """Make steps until `take` has no more and those that were taken are done.
-
-        `take` returns a step, or None if there is none at the moment. It is called by one thread at
-        a time, again after each step.
-        """
-        job = _Job(take, _here.job)
+    def run(self, work: _Work) -> None:
+        """Make all steps of some work, and wait until those that others make are made."""
+        job = _Job(work, _here.job)
         with self._changed:
             self._jobs.append(job)
             self._changed.notify_all()
@@ -367,10 +402,10 @@ class _Pool:
         for job in list(self._jobs):
             if awaited is not None and not job.is_part_of(awaited):
                 continue
-            step = None if job.is_ended else job.take()
+            step = None if job.is_ended else job.work.take()
             if step is not None:
                 return job, step
-            if job.n_running == 0:
+            if job.n_running == 0 and (job.is_ended or job.work.is_complete()):
                 job.is_over = True
                 self._jobs.remove(job)
                 self._changed.notify_all()

@@ -29,7 +29,7 @@ from sklearn.base import clone
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.process import late_interrupt
-from xdcc.base.rounds import boost, margins_at_hand, set_weight, with_own_weights
+from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
 from xdcc.base.side_by_side import n_ahead, run_all, run_in_step
 from xdcc.base.workers import grand_total, rows_of_all
 
@@ -93,10 +93,11 @@ class RowDraws:
 
     Examples
     --------
-    >>> draws = RowDraws(0.5, 0, 0, 6)
-    >>> draws(3, 1)
+    >>> bits = RowDraws(0.5, 0, 0, 6).bits(3, 1)
+    >>> np.random.Generator(bits).random(6) < 0.5
     array([ True, False,  True, False,  True, False])
-    >>> RowDraws(0.5, 0, 2, 4)(3, 1)
+    >>> bits = RowDraws(0.5, 0, 2, 4).bits(3, 1)
+    >>> np.random.Generator(bits).random(4) < 0.5
     array([ True, False,  True, False])
     """
 
@@ -117,14 +118,19 @@ class RowDraws:
             return None
         return cls(share, params.get("seed", 0), rows_of_all(n_rows)[0], n_rows)
 
-    def __call__(self, round_: int, fold: int) -> NDArray[np.bool_]:
-        """Draw rows, `(n_rows,)`."""
+    def bits(self, round_: int, fold: int) -> np.random.PCG64 | None:
+        """Make what draws the rows of a round, those with numbers below `share`.
+
+        The first round has all rows: it also estimates where boosting starts.
+        """
+        if round_ == 0:
+            return None
         bits = np.random.PCG64([self.seed, round_, fold])
-        bits.advance(self.before)
-        return np.random.Generator(bits).random(self.n_rows) < self.share
+        return bits.advance(self.before) if self.before else bits
 
 
-type Margins = NDArray[np.float32]
+_DRAWN_AT_ONCE = 64
+"""Rounds whose draws are prepared at a time."""
 
 
 def train_out_of_fold(
@@ -161,7 +167,13 @@ def train_out_of_fold(
         At most `n_estimators` rounds, the same number for all folds.
     """
     training = _OutOfFold(estimator.n_estimators, data, params, folds, patience, should_end)
-    run_in_step(folds.n_folds, training.n_steps, training.advance, training.is_over)
+    run_in_step(
+        folds.n_folds,
+        training.n_steps,
+        training.advance,
+        training.is_over,
+        moves_cheaply=predicts_fast(training.matrix),
+    )
     # Without a known label out of fold there is no log-loss: use `n_estimators`.
     n_best = training.n_best or estimator.n_estimators
     training.best_margins[~folds.tested] = np.nan
@@ -183,8 +195,10 @@ class _OutOfFold:
 
     Attributes
     ----------
+    matrix : QuantileDMatrix
+        All rows.
     n_steps : int
-        Number of steps, each a round or more.
+        Number of steps, each of a look at the log-loss or a few.
     boosters : list of xgboost.Booster
         One for each fold.
     n_best : int
@@ -204,34 +218,55 @@ class _OutOfFold:
     ) -> None:
         self._patience, self._should_end = patience, should_end
         self._rounds = _looks(n_estimators)
-        self.n_steps = len(self._rounds) - 1
         # The bins come from all rows with their weights: they are made before a fold is left out.
-        matrix, self._weight = _binned(data, params), _weights(data)
-        self._matrices = with_own_weights(matrix, params.get("max_bin"), folds.n_folds)
-        self._parts = [(folds.trains(fold), folds.tests(fold)) for fold in range(folds.n_folds)]
+        self.matrix, self._weight = _binned(data, params), _weights(data)
+        self._matrices = with_own_weights(self.matrix, params.get("max_bin"), folds.n_folds)
+        numbers = range(folds.n_folds)
+        self._weights = [
+            np.where(folds.trains(fold), self._weight, np.float32(0)) for fold in numbers
+        ]
+        self._rows = [np.flatnonzero(folds.tests(fold)) for fold in numbers]
         self._drawn = RowDraws.of(params, len(self._weight))
         self.boosters = [_booster(params, own, self._drawn) for own in self._matrices]
         self._loss = LogLoss(data.Y, np.where(folds.tested, self._weight, np.float32(0)))
-        self._margins = [np.zeros(data.Y.shape, np.float32) for _ in range(n_ahead())]
+        self._at_once = rounds_at_once(self.matrix)
+        self.n_steps = -(-(len(self._rounds) - 1) // self._at_once)
+        n_margins = n_ahead() * self._at_once
+        self._margins = [np.zeros(data.Y.shape, np.float32) for _ in range(n_margins)]
         self.best_margins = np.zeros(data.Y.shape, np.float32)
         self.n_best, self._best_loss = 0, np.inf
 
     def advance(self, fold: int, step: int) -> None:
-        """Train the booster of a fold, and keep its margins after the last round of a step."""
-        booster, matrix = self.boosters[fold], self._matrices[fold]
-        train, rows = self._parts[fold]
-        for round_ in range(self._rounds[step], self._rounds[step + 1]):
-            drawn = train
-            # The first round also estimates where boosting starts, from all training rows.
-            if self._drawn is not None and round_ > 0:
-                drawn = train & self._drawn(round_, fold)
-            set_weight(matrix, np.where(drawn, self._weight, np.float32(0)))
-            boost(booster, matrix, round_)
-        self._margins[step % len(self._margins)][rows] = margins_at_hand(booster, matrix)[rows]
+        """Train the booster of a fold, and keep its margins at the looks of a step."""
+        looks = self._of_step(step)
+        rounds = range(self._rounds[looks.start], self._rounds[looks.stop])
+        bits: list[np.random.PCG64 | None] = []
+        if self._drawn is not None:
+            bits = [self._drawn.bits(round_, fold) for round_ in rounds]
+        boost(
+            self.boosters[fold],
+            self._matrices[fold],
+            rounds,
+            weight=self._weights[fold],
+            bits=bits,
+            share=1.0 if self._drawn is None else self._drawn.share,
+            looks=Looks(
+                [self._rounds[look + 1] for look in looks],
+                [self._margins[look % len(self._margins)] for look in looks],
+                self._rows[fold],
+            ),
+        )
 
     def is_over(self, step: int) -> bool:
-        """Compute the log-loss of all folds after a step, and tell whether to end."""
-        n_rounds, place = self._rounds[step + 1], step % len(self._margins)
+        """Compute the log-loss of all folds at the looks of a step, and tell whether to end."""
+        return any(self._ends(look) for look in self._of_step(step))
+
+    def _of_step(self, step: int) -> range:
+        first = step * self._at_once
+        return range(first, min(first + self._at_once, len(self._rounds) - 1))
+
+    def _ends(self, look: int) -> bool:
+        n_rounds, place = self._rounds[look + 1], look % len(self._margins)
         ends = self._should_end is not None and self._should_end(n_rounds)
         margins = self._margins[place]
         now = grand_total(self._loss(margins))
@@ -260,13 +295,15 @@ def train_on_all_rows(
     matrices = with_own_weights(matrix, params[0].get("max_bin"), len(models))
 
     def train(model: Any, own: dict[str, Any], matrix: xgb.DMatrix) -> None:
-        drawn = RowDraws.of(own, len(weight))
+        drawn, rounds = RowDraws.of(own, len(weight)), range(model.n_estimators)
         booster = _booster(own, matrix, drawn)
-        for round_ in range(model.n_estimators):
-            if drawn is not None:
-                rows = drawn(round_, 0) if round_ else True
-                set_weight(matrix, np.where(rows, weight, np.float32(0)))
-            boost(booster, matrix, round_)
+        if drawn is None:
+            boost(booster, matrix, rounds)
+        else:
+            for first in rounds[::_DRAWN_AT_ONCE]:
+                some = rounds[first : first + _DRAWN_AT_ONCE]
+                own_bits = [drawn.bits(round_, 0) for round_ in some]
+                boost(booster, matrix, some, weight=weight, bits=own_bits, share=drawn.share)
         _with_booster(model, booster)
 
     run_all([partial(train, *each) for each in zip(models, params, matrices, strict=True)])

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.process import late_interrupt
-from xdcc.base.rounds import boost, margins_at_hand, set_weight, with_own_weights
+from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
 from xdcc.base.side_by_side import n_ahead, run_in_step
 from xdcc.base.threads import threads_for
 from xdcc.boosting.classifier import OBJECTIVE
@@ -166,26 +166,41 @@ def train_order_free(
     loss = LogLoss(truth, every)
     total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))
     losses, n_best = [loss(start) / total], 0
-    now = [start.copy() for _ in range(n_ahead())]
+    at_once = rounds_at_once(matrix)
+    now = [start.copy() for _ in range(n_ahead() * at_once)]
+    weights = [*(np.where(rows, np.float32(0), every) for rows in held_out), every]
+    rows_out = [*map(np.flatnonzero, held_out), np.zeros(0, np.intp)]
 
-    def advance(number: int, round_: int) -> None:
-        if number == len(held_out):
-            set_weight(matrices[number], every)
-            boost(final, matrices[number], round_)
-            return
-        booster, own, rows = boosters[number], matrices[number], held_out[number]
-        set_weight(own, np.where(rows, np.float32(0), every))
-        boost(booster, own, round_)
-        now[round_ % len(now)][rows] = margins_at_hand(booster, own)[rows]
+    def rounds_of(step: int) -> range:
+        return range(step * at_once, min((step + 1) * at_once, n_estimators))
 
-    def is_over(round_: int) -> bool:
+    def advance(number: int, step: int) -> None:
+        rounds = rounds_of(step)
+        looks = Looks(
+            [round_ + 1 for round_ in rounds],
+            [now[round_ % len(now)] for round_ in rounds],
+            rows_out[number],
+        )
+        own, weight = matrices[number], weights[number].astype(np.float32, copy=False)
+        boost((*boosters, final)[number], own, rounds, weight=weight, looks=looks)
+
+    def is_over(step: int) -> bool:
         nonlocal n_best
-        losses.append(loss(now[round_ % len(now)]) / total)
-        if losses[-1] < losses[n_best]:
-            n_best = round_ + 1
-        return round_ + 1 - n_best >= PATIENCE
+        for round_ in rounds_of(step):
+            losses.append(loss(now[round_ % len(now)]) / total)
+            if losses[-1] < losses[n_best]:
+                n_best = round_ + 1
+            elif round_ + 1 - n_best >= PATIENCE:
+                return True
+        return False
 
-    run_in_step(len(matrices), n_estimators, advance, is_over)
+    run_in_step(
+        len(matrices),
+        -(-n_estimators // at_once),
+        advance,
+        is_over,
+        moves_cheaply=predicts_fast(matrix),
+    )
 
     if not n_best:
         return OrderFreeBoosters(None, [None] * len(boosters), losses)

@@ -36,7 +36,7 @@ from xgboost.core import _LIB, _check_call
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import label_frequency
-from xdcc.base.rounds import boost, quantised, set_weight, with_own_weights
+from xdcc.base.rounds import boost, quantised, with_own_weights
 from xdcc.base.side_by_side import run_all
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
@@ -311,12 +311,11 @@ class _Training:
         # With folds the matrix has the weights of the booster before, even if all rows count.
         if self._plan.folds is not None or not counts.all():
             weight = np.where(counts, 1 if weight is None else weight, 0).astype(np.float32)
-            set_weight(matrix, weight)
+            matrix.set_weight(weight)
         if self._plan.separate_and_conquer and "base_score" not in params:
             params = {**params, "base_score": open_base_score(truth, weight, self._P)}
         booster = xgb.Booster(params, [matrix])
-        for boosting_round in range(self._plan.n_estimators):
-            boost(booster, matrix, boosting_round)
+        boost(booster, matrix, range(self._plan.n_estimators))
         # The booster has its predictions on this matrix at hand until it is reset, with which
         # `xgboost.train` ends.
         predicted = booster.predict(matrix, strict_shape=True)
