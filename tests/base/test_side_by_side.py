@@ -272,3 +272,28 @@ def test_workers_that_train_together_keep_the_order(monkeypatch):
     monkeypatch.setattr("xdcc.base.side_by_side.collective.is_distributed", lambda: True)
     with side_by_side(4):
         assert n_at_once() == 1
+
+
+@pytest.mark.parametrize("n_possible", [0, 1, 2])
+def test_threads_that_cannot_be_started_are_done_without(n_possible, monkeypatch):
+    start, started = threading.Thread.start, []
+
+    def limited(thread):
+        if len(started) == n_possible:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    with side_by_side(4):
+        assert n_at_once() == max(1, n_possible)
+        assert run_all([lambda number=number: slow_first(number) for number in range(4)]) == [
+            *range(4)
+        ]
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all", 10**6])
+def test_bad_numbers_of_threads(n_jobs):
+    match = f"n_jobs={n_jobs!r}: it must be a whole number from 1 to .*-1 for all processors"
+    with pytest.raises(ValueError, match=match), side_by_side(n_jobs):
+        pass

@@ -170,3 +170,31 @@ def test_rows_that_are_drawn() -> None:
     assert RowDraws.of({}, 5) is None
     for other in ({"labels_per_tree": 2}, {"num_parallel_tree": 2}, {"sampling_method": "uniform"}):
         assert RowDraws.of({"subsample": 0.3, **other}, 5) is None
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize(
+    "params", [{}, {"subsample": 0.7, "sketch_size": 1}, {"labels_per_tree": 2, "subsample": 0.7}]
+)
+def test_folds_side_by_side(n_jobs: int, params: dict[str, Any], threads: None) -> None:
+    """Dense rows, whose boosters can change threads, and rows with gaps, whose boosters stay."""
+    for rows in (X, np.where(X > 1, np.nan, X)):
+        one, several = (
+            _classifier(n_jobs=n, **params).out_of_fold(rows, Y, FOLDS) for n in (1, n_jobs)
+        )
+        np.testing.assert_array_equal(several.margins, one.margins)
+        assert several.unfitted.n_estimators == one.unfitted.n_estimators
+        for found, expected in zip(several.estimators, one.estimators, strict=True):
+            assert found.booster_.save_raw() == expected.booster_.save_raw()
+
+
+def test_models_of_all_rows_side_by_side() -> None:
+    data = _classifier()._begin_fit(X, Y)
+    for params in ({}, {"subsample": 0.7, "sketch_size": 1}):
+        one, two = (
+            _classifier(n_jobs=n, n_estimators=70, **params)._fit_with_seeds(data, [3, 4, 5])
+            for n in (1, 2)
+        )
+        for found, expected in zip(two, one, strict=True):
+            assert found.booster_.save_raw() == expected.booster_.save_raw()
+            assert found.n_jobs == 2

@@ -13,8 +13,8 @@ begun when nothing else is left. Whatever finishes first, results come in the or
 they do not depend on the number of threads.
 
 Blocks within a block, and tasks, use the threads of the outermost block. Outside of a block, with
-one thread, and for workers that train together (:mod:`xdcc.base.workers`), whose messages belong to one thread,
-everything runs in order in the calling thread.
+one thread, and for workers that train together (:mod:`xdcc.base.workers`), whose messages belong to
+one thread, everything runs in order in the calling thread.
 
 The calling thread waits while others work, so Ctrl-C reaches it at once: no further step is begun,
 and the threads end with the one that they are at. An exception in a task ends the tasks beside it
@@ -24,7 +24,7 @@ and is raised where they were started.
 import contextvars
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -86,7 +86,8 @@ def side_by_side(n_jobs: int | None, *, limit_blas: bool = True) -> Iterator[Non
             yield
             return
         with _Pool(count) as pool:
-            _here.pool = pool
+            # Where the system has no further thread, everything runs in this one.
+            _here.pool = pool if pool.n_threads else None
             try:
                 yield
             finally:
@@ -312,11 +313,12 @@ class _Pool:
     Attributes
     ----------
     n_threads : int
-        Number of threads. The one that made the pool is not among them.
+        Number of threads, as many as could be started. The one that made the pool is not among
+        them.
     """
 
     def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
+        self.n_threads = 0
         self._jobs: list[_Job] = []
         self._changed = threading.Condition()
         self._is_closed = False
@@ -327,15 +329,17 @@ class _Pool:
         ]
 
     def __enter__(self) -> "_Pool":
-        for thread in self._threads:
-            thread.start()
+        with suppress(RuntimeError):  # the system has no further thread
+            for thread in self._threads:
+                thread.start()
+                self.n_threads += 1
         return self
 
     def __exit__(self, *error: object) -> None:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        for thread in self._threads:
+        for thread in self._threads[: self.n_threads]:
             thread.join()
 
     def cores(self) -> int:

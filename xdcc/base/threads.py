@@ -16,6 +16,7 @@ from functools import lru_cache
 import joblib
 from xgboost.core import _LIB
 
+from xdcc.base.domains import Threads, check_domain
 from xdcc.kernels.threads import cpu_quota
 
 
@@ -65,6 +66,11 @@ def n_threads(n_jobs: int | None, available: int | None = None) -> int:
     int
         At least 1, and not above a :func:`thread_limit`.
 
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is 0 or something else that is no number of threads.
+
     Examples
     --------
     >>> n_threads(3), n_threads(-1, available=1), n_threads(-2, available=1)
@@ -85,6 +91,7 @@ def threads_for(n_jobs: int | None, available: int | None = None) -> int:
     ...     threads_for(3)
     3
     """
+    check_domain("n_jobs", n_jobs, Threads())
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
     if available is None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,6 +42,12 @@ from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
+
+_BYTES_PER_LABEL = 32
+"""Memory of a booster for a label of a row: the label, its gradient, and margins."""
+
+_BYTES_PER_ENTRY = 12
+"""Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
 class _Callbacks:
@@ -357,6 +364,13 @@ int, default="sumGain"
             model.set_params(**found)
         with side_by_side(params.get("nthread")):
             return train_out_of_fold(model, data, params, folds, patience, should_end)
+
+    def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
+        n_rows, n_labels = data.Y.shape
+        n_entries = data.X.nnz if sparse.issparse(data.X) else data.X.size
+        return float(
+            n_folds * (_BYTES_PER_LABEL * n_rows * n_labels + _BYTES_PER_ENTRY * n_entries)
+        )
 
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         models = [clone(self).set_params(random_state=seed) for seed in seeds]
