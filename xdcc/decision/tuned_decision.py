@@ -91,9 +91,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Seed of the folds and of drawn rows; None is the seed 0. The estimator has a seed of its
         own.
     n_jobs : int or None, default=None
-        How many folds are trained at a time, in threads; -1 for as many as there are CPUs that the
-        process may use, -2 for one less, and so on. None is one if the estimator has an `n_jobs` of
-        its own, else as -1. An estimator that trains all folds by itself uses its own `n_jobs`. It
+        How many folds are trained at a time, in threads, and rules tried; -1 for as many as there
+        are CPUs that the process may use, -2 for one less, and so on. None is the `n_jobs` of an
+        estimator of this package, one fold at a time if another estimator has an `n_jobs` of its
+        own, and else as -1. An estimator that trains all folds by itself uses its own `n_jobs`. It
         does not change the model.
 
     Attributes
