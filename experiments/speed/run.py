@@ -33,6 +33,7 @@ from experiments.speed.limits import measure_passes, measure_roofline
 from experiments.speed.prediction import measure_prediction
 from experiments.speed.quality import Goal, find_goal, measure_end, measure_time_to_quality
 from experiments.speed.results import Results, library_digest
+from experiments.speed.side import measure_side
 from experiments.speed.stock import measure_stock
 from experiments.speed.suites import GROUPS, REFERENCE, Job
 from experiments.speed.trainings import (
@@ -145,6 +146,7 @@ _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
     "pass": measure_passes,
     "predict": measure_prediction,
     "roofline": measure_roofline,
+    "side": measure_side,
     "stock": measure_stock,
     "workers": measure_workers,
 }

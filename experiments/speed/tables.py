@@ -254,6 +254,19 @@ def parts_table(summary: Summary, suite: str) -> str:
     return markdown_table(head, rows, 4)
 
 
+def side_table(summary: Summary, suite: str) -> str:
+    """Return wall and CPU time of several threads over those of one, by data set."""
+    rows = []
+    for cell in summary.cells(suite):
+        for result in summary.results(cell)[:1]:
+            seconds = number(result["wall_seconds"])
+            ratios = [f"{result[key]:.2f}" for key in ("ratio", "cpu_ratio")]
+            same = "differ" if result["differs"] else "equal"
+            rows.append([cell.candidate, cell.data, seconds, *ratios, same])
+    heads = ["training", "data", "one thread, s", "wall time", "CPU time", "models"]
+    return markdown_table(heads, rows, 2)
+
+
 def latency(summary: Summary, cell: Cell) -> dict[int, float]:
     """Return the microseconds of a call by its number of rows."""
     found = {n: summary.best(cell, f"microseconds_{n}") for n in BATCHES}

@@ -32,6 +32,7 @@ from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
+from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.cuts import Floats
@@ -219,7 +220,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         require_value(self.measure, folds.of_tested(data)[0])
         budget = TimeBudget(started, self.time_budget)
-        found = Search(
+        search = Search(
             data,
             folds,
             refit=self.refit,
@@ -227,8 +228,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             n_jobs=self.n_jobs,
             budget=budget,
             verbose=bool(self.verbose),
-        ).run()
-        self._learn(found, seed, budget)
+        )
+        with side_by_side(self.n_jobs):
+            found = search.run()
+            self._learn(found, seed, budget)
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)

@@ -18,11 +18,13 @@ models is mostly better than that of five on four fifths of the rows, and predic
 With a time budget there are as many as folds, or two if it is too short for that.
 """
 
+import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -43,8 +45,9 @@ from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
-from xdcc.base.memory import NotEnoughMemoryError, in_units
+from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
 from xdcc.base.progress import progress_bar
+from xdcc.base.side_by_side import n_at_once, run_all
 from xdcc.base.workers import agreed, sample_of_all, sum_of_all
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import LabelConstraints
@@ -221,6 +224,14 @@ class _Trained:
     calibration: LabelCalibration
 
 
+class _Tried(NamedTuple):
+    """A candidate that can enter the mixture, its calibrated margins, and what it took."""
+
+    member: _Trained
+    margins: Floats
+    seconds: float
+
+
 class Search:
     """One search for the best mixture; workers can search together (:mod:`xdcc.base.workers`).
 
@@ -278,18 +289,14 @@ class Search:
         SearchResult
         """
         with self._progress:
-            n_failures = 0
-            for candidate in self._candidates():
-                fits = self._budget.has(self._budget.estimate(candidate))
-                n_failures = 0 if fits and self._try(candidate) else n_failures + 1
-                if n_failures >= _MOST_FAILURES or not self._budget.has(0):
-                    break
+            if self._budget.is_limited:
+                self._try_in_time()
+            else:
+                self._try_usual()
             had_time = bool(self._table)
             if not had_time:
                 self._try(usual_candidates(self._shape)[0])
-            stacked = self._stack()
-            self._budget.reserve(self._for_rules)
-            members = list(self._chosen())
+            stacked, members = self._complete()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
@@ -313,14 +320,52 @@ class Search:
             sorted(self._left_out),
         )
 
+    def _try_usual(self) -> None:
+        """Train the usual candidates side by side; they enter the mixture in their order."""
+        candidates = usual_candidates(self._shape)
+        trained: dict[int, _Tried | None] = {}
+        entering, waiting = threading.Lock(), iter(range(len(candidates)))
+        following = next(waiting)
+
+        def try_candidate(number: int) -> None:
+            nonlocal following
+            found = self._train_and_calibrate(candidates[number], number)
+            with entering:
+                trained[number] = found
+                while following in trained:
+                    if (tried := trained.pop(following)) is not None:
+                        self._enter(tried)
+                    following = next(waiting, len(candidates))
+
+        numbers = list(range(len(candidates)))
+        if n_at_once() == 1 or not self._fit_in_memory(candidates):
+            for number in numbers:
+                try_candidate(number)
+        else:  # what takes long first, so that no thread is left with it in the end
+            numbers.sort(key=lambda number: -candidates[number].seconds)
+            run_all([partial(try_candidate, number) for number in numbers])
+
+    def _fit_in_memory(self, candidates: Sequence[Candidate]) -> bool:
+        """Tell whether memory suffices to train candidates at the same time."""
+        estimators = [candidate.estimator(self._seed, self._n_jobs) for candidate in candidates]
+        n_folds = self._folds.n_folds
+        return fit_in_memory([each._memory_of_folds(self._data, n_folds) for each in estimators])
+
+    def _try_in_time(self) -> None:
+        """Train one candidate after the other until the time is over or enough have failed."""
+        n_failures = 0
+        for candidate in self._candidates():
+            fits = self._budget.has(self._budget.estimate(candidate))
+            n_failures = 0 if fits and self._try(candidate) else n_failures + 1
+            if n_failures >= _MOST_FAILURES or not self._budget.has(0):
+                break
+
     def _candidates(self) -> Iterator[Candidate]:
         seconds = self._budget.seconds
-        usual = usual_candidates(self._shape, seconds)
-        if not self._budget.is_limited:
-            yield from usual
-            return
         # The least expensive first: then there is a model early.
-        yield from sorted(usual, key=lambda candidate: candidate.seconds)
+        yield from sorted(
+            usual_candidates(self._shape, seconds), key=lambda candidate: candidate.seconds
+        )
         others = more_candidates(self._shape, self._seed, seconds)
         while True:
             for name in list(self._mixture.names):
@@ -328,16 +373,35 @@ class Search:
                     yield self._members[name].candidate
             yield next(others)
 
-    def _chosen(self) -> Iterator[Member]:
-        for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
-            found = self._members[name]
-            estimators = found.estimators
-            if self._refit is True:
-                estimators = self._on_all_rows(found.unfitted, found.n_seeds, self._data)
-            elif self._can_use_all_rows([name]):
-                with suppress(NotEnoughMemoryError):
-                    estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, self._data)
-            yield Member(name, float(share), estimators, found.calibration)
+    def _complete(self) -> tuple[list[Member], list[Member]]:
+        """Train the second level, and models of all rows: side by side if there is no limit."""
+        candidate = self._affordable_second_level()
+        # Known before the second level is trained: models of all rows need not wait for it.
+        seed = self._seed + len(self._table) + (candidate is not None)
+
+        def stack() -> list[Member]:
+            stacked = [] if candidate is None else self._stack(candidate, seed)
+            self._budget.reserve(self._for_rules)
+            return stacked
+
+        chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
+        tasks: list[Callable[[], Any]] = [stack]
+        tasks += [partial(self._chosen, name, float(share), seed) for name, share in chosen]
+        stacked, *members = (
+            [task() for task in tasks] if self._budget.is_limited else run_all(tasks)
+        )
+        return stacked, members
+
+    def _chosen(self, name: str, share: float, seed: int) -> Member:
+        """Make a member of the mixture, with models of all rows if that pays."""
+        found = self._members[name]
+        estimators = found.estimators
+        if self._refit is True:
+            estimators = _on_all_rows(found.unfitted, found.n_seeds, self._data, seed)
+        elif self._can_use_all_rows([name]):
+            with suppress(NotEnoughMemoryError):
+                estimators = _on_all_rows(found.unfitted, self._n_on_all_rows, self._data, seed)
+        return Member(name, share, estimators, found.calibration)
 
     def _can_use_all_rows(self, names: list[str]) -> bool:
         """Tell whether models of all rows replace those of the folds of some members."""
@@ -358,11 +422,6 @@ class Search:
         seconds = _N_ON_ALL_ROWS / (self._shape.n_folds - 1) * of_members
         return _N_ON_ALL_ROWS if seconds <= _LONGEST_ON_ALL_ROWS else 0
 
-    def _on_all_rows(self, unfitted: Any, n_models: int, data: FitData) -> list[Any]:
-        """Train models that differ in their seeds."""
-        seed = self._seed + len(self._table)
-        return unfitted._fit_with_seeds(data, [(seed + i) % 2**31 for i in range(n_models)])
-
     def _seconds_on_all_rows(self, names: list[str]) -> float:
         """Estimate from the table how long it takes to train members on all rows."""
         of_folds = 0.0
@@ -374,10 +433,15 @@ class Search:
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
+        tried = self._train_and_calibrate(candidate, len(self._table))
+        return tried is not None and self._enter(tried)
+
+    def _train_and_calibrate(self, candidate: Candidate, number: int) -> _Tried | None:
+        """Train a candidate or a member with another seed, and calibrate its margins."""
         begun = time.perf_counter()
-        found = self._train(candidate, self._data)
+        found = self._train(candidate, self._data, number)
         if found is None:
-            return False
+            return None
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
         n_seeds, raw, estimators = 1, found.margins.astype(np.float32), self._predictors(found)
@@ -386,18 +450,25 @@ class Search:
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = self._calibrate(raw)
-        self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
-        margins = margins[self._folds.tested]
-        if earlier is None:
-            enters = self._mixture.admit(candidate.name, margins, candidate.n_errors)
+        ended = time.perf_counter()
+        self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
+        member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
+        return _Tried(member, margins[self._folds.tested], ended - begun)
+
+    def _enter(self, tried: _Tried) -> bool:
+        """Let a candidate enter the mixture if that improves; return whether it does."""
+        begun = time.perf_counter()
+        member, candidate = tried.member, tried.member.candidate
+        if candidate.name not in self._members:
+            enters = self._mixture.admit(candidate.name, tried.margins, candidate.n_errors)
         else:
-            enters = self._mixture.improve(candidate.name, margins)
+            enters = self._mixture.improve(candidate.name, tried.margins)
         if enters:
-            member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
-        self._budget.learn(candidate, time.perf_counter() - begun)
-        self._list(candidate, n_seeds, found, margins, begun)
+        seconds = tried.seconds + time.perf_counter() - begun
+        self._budget.learn(candidate, seconds)
+        self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
         self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds)
         self._reserve_for_all_rows()
         return enters
@@ -418,11 +489,10 @@ class Search:
             self._n_affordable = _N_ON_ALL_ROWS
             self._budget.reserve_more(self._seconds_on_all_rows(names))
 
-    def _stack(self) -> list[Member]:
-        """Train a second level on the members' margins; an empty list if it does not help."""
+    def _affordable_second_level(self) -> Candidate | None:
+        """Describe the second level; None if not every row has margins, or it takes too long."""
         if not self._folds.tested.all():
-            return []
-        begun = time.perf_counter()
+            return None
         self._reserve(0)  # the second level comes before models of all rows
         candidate = self._second_level()
         if self._budget.is_limited:
@@ -430,8 +500,11 @@ class Search:
         else:
             usual = usual_candidates(self._shape)
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
-        if not affordable:
-            return []
+        return candidate if affordable else None
+
+    def _stack(self, candidate: Candidate, seed: int) -> list[Member]:
+        """Train a second level on the members' margins; an empty list if it does not help."""
+        begun = time.perf_counter()
         features = self._mixture.features
         learned = {
             name: value
@@ -443,17 +516,17 @@ class Search:
             feature_types=None,
             learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
         )
-        found = self._train(candidate, of_margins)
+        found = self._train(candidate, of_margins, len(self._table))
         if found is None:
             return []
         calibration, margins = self._calibrate(found.margins)
         stays = self._mixture.stack(margins)
-        self._list(candidate, 1, found, margins, begun)
+        self._list(candidate, 1, found.unfitted, margins, time.perf_counter() - begun)
         if not stays:
             return []
         estimators = found.estimators
         if self._can_use_all_rows([candidate.name]):
-            estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, of_margins)
+            estimators = _on_all_rows(found.unfitted, self._n_on_all_rows, of_margins, seed)
         return [Member(candidate.name, self._mixture.stacked_share, estimators, calibration)]
 
     def _second_level(self) -> Candidate:
@@ -465,7 +538,7 @@ class Search:
         return calibrate_labels(data, self._folds.test, self._budget.entries)
 
     def _list(
-        self, candidate: Candidate, n_seeds: int, found: OutOfFold, margins: Floats, begun: float
+        self, candidate: Candidate, n_seeds: int, unfitted: Any, margins: Floats, seconds: float
     ) -> None:
         """Add a row to the table."""
         losses = self._mixture.losses
@@ -473,10 +546,10 @@ class Search:
             {
                 "candidate": candidate.name,
                 "seeds": n_seeds,
-                "rounds": getattr(found.unfitted, "n_estimators", None),
+                "rounds": getattr(unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
-                "seconds": time.perf_counter() - begun,
+                "seconds": seconds,
             }
         )
         self._progress.update()
@@ -489,9 +562,8 @@ class Search:
             return [mean_model(found.estimators)]
         return found.estimators
 
-    def _train(self, candidate: Candidate, data: FitData) -> OutOfFold | None:
+    def _train(self, candidate: Candidate, data: FitData, number: int) -> OutOfFold | None:
         """Train a candidate out of fold; None without time or memory for a model of each fold."""
-        number = len(self._table)
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
         best = f", log-loss {self._mixture.log_loss:.4f}" if number else ""
         memory = estimator._memory_of_folds(data, self._folds.n_folds)
@@ -515,6 +587,11 @@ class Search:
                 raise
             self._left_out.add(f"The candidate {candidate.name!r} is left out. {error}")
             return None
+
+
+def _on_all_rows(unfitted: Any, n_models: int, data: FitData, seed: int) -> list[Any]:
+    """Train models that differ in their seeds."""
+    return unfitted._fit_with_seeds(data, [(seed + i) % 2**31 for i in range(n_models)])
 
 
 def choose_rule(

@@ -19,6 +19,7 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
 
@@ -41,6 +42,7 @@ from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
 from xdcc.base.output import OUTPUTS, Output, in_output_form
 from xdcc.base.process import whole_or_nothing
+from xdcc.base.side_by_side import run_all
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -295,7 +297,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         """Fit clones on checked data, one for each seed; a single one if seeds do not matter."""
-        return [clone(self).set_params(random_state=seed)._fit_checked(data) for seed in seeds]
+        models = [clone(self).set_params(random_state=seed) for seed in seeds]
+        return run_all([partial(model._fit_checked, data) for model in models])
 
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None

@@ -235,16 +235,16 @@ class MemoryNeed(NamedTuple):
             of_data + float(_LABEL_BYTES * X.shape[0] * n_labels),
         )
 
-    def total(self, n_forests: int = 1) -> float:
-        """Add up what so many forests take that are grown one after the other."""
-        return (n_forests + 1) * self.forest + self.growing + self.data
+    def total(self, n_forests: int = 1, at_once: int = 1) -> float:
+        """Add up what so many forests take of which `at_once` are grown at a time."""
+        return (n_forests + at_once) * self.forest + self.growing + at_once * self.data
 
-    def require(self, what: str, n_forests: int = 1) -> None:
+    def require(self, what: str, n_forests: int = 1, at_once: int = 1) -> None:
         """Raise a `MemoryError`, on all workers, if there is not so much memory."""
         advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
         if self.growing > 2 * self.forest:
             advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
-        require_memory(self.total(n_forests), what, advice)
+        require_memory(self.total(n_forests, at_once), what, advice)
 
 
 def grow_forest(
