@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.categories import PACKAGE, feature_types
+from xdcc.base.categories import PACKAGE, feature_types, ignore_identifiers
 from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
@@ -58,7 +58,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     Warns
     -----
     UserWarning
-        If a label is unknown in all rows of positive weight. It is taken as absent.
+        If a label is unknown in all rows of positive weight. It is taken as absent. If a column
+        has a category for almost every row. It is ignored.
 
     Examples
     --------
@@ -72,6 +73,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     array(['red'], dtype=object)
     """
     checked_X = check_features(estimator, X, reset=True)
+    if hasattr(estimator, "categories_"):
+        checked_X = ignore_identifiers(estimator, checked_X)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
     _settle_unknown(data)
