@@ -155,6 +155,7 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
     >>> import warnings
     >>> X, Y = pd.DataFrame({"x": [1, 2]}, index=["a", "b"]), np.array([[1, 0], [np.nan, 1]])
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_of_mistakes(X, pd.DataFrame(Y, index=["b", "a"]), check_labels(Y))
     >>> [str(each.message)[:25] for each in caught]
     ['The indices of X and Y ha', 'Only positives are known,']
