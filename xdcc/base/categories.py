@@ -2,9 +2,7 @@
 
 ``fit`` learns the categories of every column of pandas' type ``category``: the values that
 occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
-column becomes positions in them, NaN where it is missing. A column that has a category for almost
-every row identifies rows, and tells nothing about others: it has no categories, and is missing
-everywhere. At prediction columns are recoded by
+column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
 value, whatever their type: another order of categories, or text or numbers as they come from JSON.
 A value that did not occur in ``fit`` is missing, which a warning says. :func:`feature_types` tells
 XGBoost which columns hold codes; :func:`category_values` tells the Cython kernels which values a
@@ -82,7 +80,6 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         _require_numbers_and_categories(X, getattr(estimator, "_takes_categories", False))
         if categorical:
             learned = {position: _occurring(X.iloc[:, position]) for position in categorical}
-            _ignore_identifiers(X, learned)
             estimator.categories_ = learned
     elif learned or any(dtype.kind not in "biuf" for dtype in X.dtypes):
         X = _with_numbers_as_in_fit(X, learned)
@@ -102,6 +99,52 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             skip_file_prefixes=(PACKAGE,),
         )
     return encoded
+
+
+def ignore_identifiers(estimator: BaseEstimator, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Make columns missing that have a category for almost every row, with a warning.
+
+    They identify rows and tell nothing about others. In `categories_` they have no categories.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One that has seen X in ``fit``, with `categories_`.
+    X : float32 array of shape (n_samples, n_features)
+        Codes of categories, and numbers.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_features)
+        A copy, if there is such a column.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> X, estimator = np.arange(60.0)[:, np.newaxis], SimpleNamespace(n_features_in_=1)
+    >>> estimator.categories_ = {0: np.array([f"customer {i}" for i in range(60)])}
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     np.isnan(ignore_identifiers(estimator, X)).all(), len(estimator.categories_[0])
+    (np.True_, 0)
+    """
+    names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
+    for position, categories in estimator.categories_.items():
+        n_known = int((~np.isnan(X[:, position])).sum())
+        if n_known < _LEAST_ROWS or len(categories) <= _MOST_LEVELS * n_known:
+            continue
+        warnings.warn(
+            f"Column {names[position]!r} of X (position {position}) has {len(categories)} "
+            f"categories in {n_known} rows, so it tells nothing about other rows. It is ignored: "
+            "all of its values are taken as missing. If they are numbers or dates, make numbers of "
+            "it.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+        estimator.categories_[position] = categories[:0]
+        X = X.copy()
+        X[:, position] = np.nan
+    return X
 
 
 def holds_dates(column: pd.Series) -> bool:
@@ -193,23 +236,6 @@ def categorical_mask(
 
 def _is_category(dtype: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) or str(dtype).startswith("dictionary<")
-
-
-def _ignore_identifiers(X: pd.DataFrame, learned: Categories) -> None:
-    """Take the categories of columns that identify rows away, with a warning."""
-    for position, categories in learned.items():
-        n_known = int(X.iloc[:, position].notna().sum())
-        if n_known < _LEAST_ROWS or len(categories) <= _MOST_LEVELS * n_known:
-            continue
-        warnings.warn(
-            f"Column {X.columns[position]!r} of X (position {position}) has {len(categories)} "
-            f"categories in {n_known} rows, so it tells nothing about other rows. It is ignored: "
-            "all of its values are taken as missing. If they are numbers or dates, make numbers of "
-            "it.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-        learned[position] = categories[:0]
 
 
 def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.categories import PACKAGE, feature_types
+from xdcc.base.categories import PACKAGE, feature_types, ignore_identifiers
 from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
@@ -58,7 +58,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     Warns
     -----
     UserWarning
-        If a label is unknown in all rows of positive weight. It is taken as absent.
+        If a label is unknown in all rows of positive weight. It is taken as absent. If a column
+        has a category for almost every row. It is ignored.
 
     Examples
     --------
@@ -72,6 +73,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     array(['red'], dtype=object)
     """
     checked_X = check_features(estimator, X, reset=True)
+    if hasattr(estimator, "categories_"):
+        checked_X = ignore_identifiers(estimator, checked_X)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
     _settle_unknown(data)
@@ -152,6 +155,7 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
     >>> import warnings
     >>> X, Y = pd.DataFrame({"x": [1, 2]}, index=["a", "b"]), np.array([[1, 0], [np.nan, 1]])
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_of_mistakes(X, pd.DataFrame(Y, index=["b", "a"]), check_labels(Y))
     >>> [str(each.message)[:25] for each in caught]
     ['The indices of X and Y ha', 'Only positives are known,']

@@ -137,9 +137,10 @@ class ExtraTrees:
         --------
         >>> import xdcc
         >>> X, Y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.eye(4, dtype=int)
-        >>> model = xdcc.SketchedExtraTreesClassifier(1, categorical_features=[0, 1]).fit(X, Y)
-        >>> model.forest_.kind, model.forest_.set_number
-        (array([2, 2, 2, 0, 0, 0, 0], dtype=int8), array([0, 1, 2, 0, 0, 0, 0], dtype=int32))
+        >>> params = {"min_samples_leaf": 1, "categorical_features": [0, 1]}
+        >>> model = xdcc.SketchedExtraTreesClassifier(1, **params).fit(X, Y)
+        >>> (model.forest_.set_number[model.forest_.category_nodes] == [0, 1, 2]).all()
+        np.True_
         """
         nodes = self.category_nodes
         number = np.zeros(len(self.kind) if len(nodes) else 0, np.int32)

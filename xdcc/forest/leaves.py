@@ -29,11 +29,11 @@ def leaf_shares(forest: ExtraTrees) -> LeafShares:
     Examples
     --------
     >>> import xdcc
-    >>> X, Y = np.arange(4.0)[:, np.newaxis], np.array([[0, 1], [0, 1], [1, 1], [1, 1]])
+    >>> X, Y = np.arange(6.0)[:, np.newaxis], np.eye(3, dtype=int)[[0, 0, 1, 1, 2, 2]]
     >>> model = xdcc.SketchedExtraTreesClassifier(1, min_samples_leaf=2).fit(X, Y)
     >>> leaf_shares(model.forest_).positive.toarray()
-    array([[0., 1.],
-           [1., 1.]])
+    array([[1. , 0. , 0. ],
+           [0. , 0.5, 0.5]])
     """
     labels, n_leaves = forest.labels, len(forest.leaf_weight)
     n_rows, n_labels = len(labels.positive_start) - 1, labels.n_labels
