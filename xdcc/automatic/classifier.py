@@ -145,8 +145,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     -----
     A label that is the same in all n rows is always predicted so; its other value has the
     probability 1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
-    The memory of forests is estimated before they grow, and shown if `verbose`; a candidate is left
-    out if memory does not suffice for it.
+    The memory of boosters and forests is estimated before they grow, and shown if `verbose`; a
+    candidate is left out if memory does not suffice for it. Candidates are trained side by side,
+    without a `time_budget`, if memory suffices for all of them.
 
     Examples
     --------

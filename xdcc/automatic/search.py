@@ -304,6 +304,7 @@ class Search:
         self._trainings = n_folds - 1 if n_folds > 1 else float(folds.trains(0).mean())
         self._for_rules = 0.0
         self._n_affordable = folds.n_folds
+        self._is_together = False
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
@@ -351,8 +352,7 @@ class Search:
         """Train the usual candidates side by side; they enter the mixture in their order."""
         candidates = usual_candidates(self._shape)
         trained: dict[int, _Tried | None] = {}
-        entering, waiting = threading.Lock(), iter(range(len(candidates)))
-        following = next(waiting)
+        entering, following = threading.Lock(), 0
 
         def try_candidate(number: int) -> None:
             nonlocal following
@@ -362,21 +362,23 @@ class Search:
                 while following in trained:
                     if (tried := trained.pop(following)) is not None:
                         self._enter(tried)
-                    following = next(waiting, len(candidates))
+                    following += 1
 
         numbers = list(range(len(candidates)))
-        if n_at_once() == 1 or not self._fit_in_memory(candidates):
-            for number in numbers:
-                try_candidate(number)
-        else:  # what takes long first, so that no thread is left with it in the end
+        self._is_together = n_at_once() > 1 and self._fit_in_memory(candidates)
+        if self._is_together:  # what takes long first: no thread is left with it in the end
             numbers.sort(key=lambda number: -candidates[number].seconds)
-            run_all([partial(try_candidate, number) for number in numbers])
+        self._run([partial(try_candidate, number) for number in numbers])
 
     def _fit_in_memory(self, candidates: Sequence[Candidate]) -> bool:
         """Tell whether memory suffices to train candidates at the same time."""
         estimators = [candidate.estimator(self._seed, self._n_jobs) for candidate in candidates]
         n_folds = self._folds.n_folds
         return fit_in_memory([each._memory_of_folds(self._data, n_folds) for each in estimators])
+
+    def _run(self, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Run tasks of several candidates, side by side if time and memory allow it."""
+        return run_all(tasks) if self._is_together else [task() for task in tasks]
 
     def _try_in_time(self) -> None:
         """Train one candidate after the other until the time is over or enough have failed."""
@@ -429,7 +431,7 @@ class Search:
             yield next(others)
 
     def _complete(self) -> tuple[list[Member], list[Member]]:
-        """Train the second level, and models of all rows: side by side if there is no limit."""
+        """Train the second level, and models of all rows."""
         candidate = self._affordable_second_level()
         # Known before the second level is trained: models of all rows need not wait for it.
         seed = self._seed + len(self._table) + (candidate is not None)
@@ -442,9 +444,7 @@ class Search:
         chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
         tasks: list[Callable[[], Any]] = [stack]
         tasks += [partial(self._chosen, name, float(share), seed) for name, share in chosen]
-        stacked, *members = (
-            [task() for task in tasks] if self._budget.is_limited else run_all(tasks)
-        )
+        stacked, *members = self._run(tasks)
         return stacked, members
 
     def _chosen(self, name: str, share: float, seed: int) -> Member:
@@ -651,7 +651,7 @@ class Search:
         begun = time.perf_counter()
         ends: list[float] = []
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
-        best = f", log-loss {self._mixture.log_loss:.4f}" if number else ""
+        best = f", log-loss {self._mixture.log_loss:.4f}" if self._table else ""
         memory = estimator._memory_of_folds(data, self._folds.n_folds)
         of_memory = f", up to {in_units(memory)}" if memory else ""
         self._progress.set_description(f"{candidate.name}{of_memory}")
