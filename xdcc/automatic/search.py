@@ -395,7 +395,14 @@ class Search:
 
     def _try_first(self) -> None:
         """Train a booster in a small share of the time, after measuring what a round takes."""
-        per_round = self._seconds_of_round()
+        if not self._budget.has(0):
+            return
+        try:
+            per_round = self._seconds_of_round()
+        except NotEnoughMemoryError:  # the usual candidates say what they need
+            return
+        if not self._budget.has(0):
+            return
         seconds = _TIME_OF_FIRST * self._budget.seconds
         candidate = first_booster(self._shape, seconds / per_round)
         self._slowness = slowness(candidate, per_round)
