@@ -106,6 +106,8 @@ def _parser() -> argparse.ArgumentParser:
         "kept results: the folder experiments)")  # fmt: skip
     report.add_argument("--name",
         help="name of the files (default: the configuration's; for several: REPORT)")  # fmt: skip
+    report.add_argument("--latex", action="store_true",
+        help="write a LaTeX document, too, and the figures as PDF; not with --all")  # fmt: skip
     report.set_defaults(command=_report)
 
     notebooks = commands.add_parser(
@@ -238,6 +240,8 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         for file in write_pages():
             console.print(f"written: {file}", highlight=False)
         return
+    if options.all and options.latex:
+        raise NoResultsError("--latex needs the names of configurations, not --all.")
     output = options.output or options.results / "reports"
     if options.all:
         kept = options.output is None and options.results == RESULTS
@@ -247,7 +251,7 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         store = _store(options, console)
         loaded = [_loaded(name, options, store) for name in options.config]
         default = loaded[0][0].name if len(loaded) == 1 else "REPORT"
-        files = write_report(loaded, output, options.name or default)
+        files = write_report(loaded, output, options.name or default, latex=options.latex)
     for file in files:
         console.print(f"written: {file}", highlight=False)
 

@@ -18,7 +18,6 @@ import os
 import platform
 import sys
 import time
-import warnings
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,7 +48,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free import LabelsetPrediction
 from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
-from xdcc.data.arff_rows import LABEL_VALUES
+from xdcc.data.frame import require_columns
 from xdcc.data.registry import DATASETS
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.measures import MeasureName
@@ -376,15 +375,15 @@ def load_own_data(
     if not labels and n_labels is None:
         raise ValueError(f"{path} needs --labels, the names of the label columns, or --num_labels")
     frame = _read_table(path)
-    _require_columns(frame, ignore, path.stem)
-    frame = frame.drop(columns=list(ignore))
-    if n_labels is not None and not 0 < n_labels <= frame.shape[1]:
-        raise ValueError(f"{path} has {frame.shape[1]} columns, of which {n_labels} are no labels")
-    names = list(labels) or frame.columns[-(n_labels or 0) :].tolist()
+    require_columns(frame, ignore, path.stem)
+    columns = frame.columns.drop(list(ignore))
+    if n_labels is not None and not 0 < n_labels <= len(columns):
+        raise ValueError(f"{path} has {len(columns)} columns, of which {n_labels} are no labels")
+    names = list(labels) or columns[-(n_labels or 0) :].tolist()
     if labels and n_labels not in (None, len(labels)):
         raise ValueError(f"--labels names {len(labels)} labels, not {n_labels}")
-    data = from_frame(frame, names, path.stem)
-    _warn_of_labels(frame.drop(columns=names))
+    data = MultiLabelDataset.from_frame(frame, names, ignore=ignore, name=path.stem)
+    _warn_of_labels(frame[columns.drop(names)])
     return data
 
 
@@ -395,15 +394,6 @@ def _read_table(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path} cannot be read without pyarrow: pip install pyarrow") from error
     except ValueError as error:  # ragged rows, other encodings, no columns
         raise ValueError(f"{path} cannot be read: {error}") from error
-
-
-def _require_columns(frame: pd.DataFrame, names: Sequence[str], of: str) -> None:
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        raise ValueError(
-            f"{of} has no column {', '.join(map(repr, missing))}; it has "
-            f"{', '.join(map(repr, frame.columns))}"
-        )
 
 
 def _warn_of_labels(features: pd.DataFrame) -> None:
@@ -425,97 +415,6 @@ def _warn_of_labels(features: pd.DataFrame) -> None:
 _ZERO_OR_ONE = {"0", "1", "0.0", "1.0", "False", "True"}
 _SHOWN = 5
 """Columns that a message lists."""
-
-_MOST_NAMES = 20
-"""Text of more different values, if these are more than half of the rows, is no category."""
-
-
-def _check_names(column: pd.Series) -> None:
-    """Stop if a column contains dates or free text, of which no category can be made."""
-    values = column.dropna()
-    advice = f"Make numbers of it, or leave it out: --ignore {column.name}"
-    if values.empty:
-        return
-    texts = values.astype(str)
-    if texts.str.contains(r"\d.*\d.{3}|.{3}\d.*\d").all():  # not the name of a day or month
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of formats that differ
-            dates = pd.to_datetime(texts, errors="coerce")
-        if dates.notna().all():
-            raise ValueError(f"the feature {column.name!r} contains dates. {advice}")
-    n_values = values.nunique()
-    if n_values > max(_MOST_NAMES, len(values) / 2):
-        raise ValueError(
-            f"the feature {column.name!r} contains free text: {n_values} different values in "
-            f"{len(values)} rows. {advice}"
-        )
-
-
-def from_frame(frame: pd.DataFrame, labels: Sequence[str], name: str) -> MultiLabelDataset:
-    """Make a data set from a DataFrame.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A column for each feature and label.
-    labels : sequence of str
-        The label columns. Values are 0, 1, false, true, or missing if unknown.
-    name : str
-        Name of the data set.
-
-    Returns
-    -------
-    MultiLabelDataset
-        Missing values are NaN.
-
-    Raises
-    ------
-    ValueError
-        If a label column is missing or contains other values, there is no feature column, or one
-        contains dates or free text.
-    """
-    _require_columns(frame, labels, name)
-    features = frame.drop(columns=list(labels))
-    if features.shape[1] == 0:
-        raise ValueError(f"every column of {name} is a label: there are no features")
-    columns, categories = [], []
-    for column in features:
-        values = features[column]
-        numeric = pd.api.types.is_numeric_dtype(values) and not isinstance(
-            values.dtype, pd.CategoricalDtype
-        )
-        if not numeric:
-            _check_names(values)
-        kinds = None if numeric else values.astype("category")
-        codes = values.to_numpy(float, na_value=np.nan) if kinds is None else kinds.cat.codes
-        columns.append(np.where(values.isna(), np.nan, codes))
-        categories.append(None if kinds is None else tuple(map(str, kinds.cat.categories)))
-    Y = np.column_stack([_label_column(frame[label]) for label in labels])
-    return MultiLabelDataset(
-        X=np.column_stack(columns),
-        Y=Y if np.isnan(Y).any() else Y.astype(np.int8),
-        feature_names=tuple(map(str, features.columns)),
-        feature_types=tuple("numeric" if kinds is None else "nominal" for kinds in categories),
-        categories=tuple(categories),
-        label_names=tuple(labels),
-        name=name,
-    )
-
-
-def _label_column(column: pd.Series) -> np.ndarray:
-    found = np.full(len(column), np.nan)
-    for row, value in enumerate(column):
-        if pd.isna(value):
-            continue
-        text = str(value).lower().removesuffix(".0")
-        if text not in LABEL_VALUES:
-            raise ValueError(
-                f"the label {column.name!r} of row {row} is {value!r}; expected 0, 1, false, true, "
-                "or a missing value if unknown"
-            )
-        found[row] = LABEL_VALUES[text]
-    return found
-
 
 type Measures = dict[str, float]
 type StepCallback = Callable[[int, int, float], None]

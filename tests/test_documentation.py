@@ -122,7 +122,7 @@ def test_example_of_an_experiment(tmp_path, run_python):
     (tmp_path / "my_comparison.yaml").write_text(yaml.safe_dump(config, allow_unicode=True))
     commands = [line for block in blocks(page, "sh") for line in block.splitlines()]
     commands = [shlex.split(line)[1:] for line in commands if "my_comparison" in line]
-    assert [command[2] for command in commands] == ["run", "report"]
+    assert [command[2] for command in commands] == ["run", "report", "report"]
     for command in commands:
         done = run_python(*command)
         assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """Writes a report: Markdown with figures as SVG files, and one self-contained HTML page.
 
-The Markdown is written first; the page is made of it, with the SVG files put in.
+The Markdown is written first; the page is made of it, with the SVG files put in, and so is the
+LaTeX document, if it is asked for.
 """
 
 import html
@@ -18,6 +19,7 @@ from experiments.engine.pins import Pin
 from experiments.engine.results import Results
 from experiments.report.claims import Verdict, judge
 from experiments.report.figures import FIGURES
+from experiments.report.latex import latex_of
 from experiments.report.overview import Finished, overview
 from experiments.report.plots import curves, pareto, save, style
 from experiments.report.significance import bbc_cv_table, fold_tests, significance
@@ -58,13 +60,22 @@ figure svg {{ max-width: 100%; height: auto; }}
 
 
 def write_report(
-    loaded: list[tuple[Configuration, Results]], output: Path, name: str
+    loaded: list[tuple[Configuration, Results]],
+    output: Path,
+    name: str,
+    *,
+    latex: bool = False,
 ) -> list[Path]:
-    """Write the report of some configurations, `<name>.md` and `<name>.html`.
+    """Write the report of some configurations, `<name>.md`, `<name>.html`, and maybe `<name>.tex`.
 
     The folder is made if it is missing; figures are in its subfolder `figures`.
     """
-    return _write_text(_report(loaded, output)[0], output, name)
+    text = _report(loaded, output, latex=latex)[0]
+    files = _write_text(text, output, name)
+    if latex:
+        files.append(output / f"{name}.tex")
+        files[-1].write_text(latex_of(text), encoding="utf-8")
+    return files
 
 
 def write_reports(finished: Finished, pins: Mapping[str, Pin], output: Path) -> list[Path]:
@@ -89,12 +100,12 @@ def write_reports(finished: Finished, pins: Mapping[str, Pin], output: Path) -> 
 
 
 def _report(
-    members: list[tuple[Configuration, Results]], output: Path
+    members: list[tuple[Configuration, Results]], output: Path, *, latex: bool = False
 ) -> tuple[str, list[tuple[str, Verdict]]]:
     """Return the text, and each verdict with the title of its experiment; draw the figures."""
     parts, verdicts = [], []
     for config, results in members:
-        text, found = _experiment(config, results, output)
+        text, found = _experiment(config, results, output, latex=latex)
         parts.append(text)
         verdicts += [(config.title.partition(":")[0], verdict) for verdict in found]
     return "\n\n".join(parts) + "\n", verdicts
@@ -108,7 +119,9 @@ def _write_text(text: str, output: Path, name: str) -> list[Path]:
     return [markdown, page]
 
 
-def _experiment(config: Configuration, results: Results, output: Path) -> tuple[str, list[Verdict]]:
+def _experiment(
+    config: Configuration, results: Results, output: Path, *, latex: bool
+) -> tuple[str, list[Verdict]]:
     parts, verdicts = [f"# {config.title}", config.about.strip(), _how(config, results)], []
     for number, section in enumerate(config.report, start=1):
         parts.append(f"## {section.title}")
@@ -118,7 +131,7 @@ def _experiment(config: Configuration, results: Results, output: Path) -> tuple[
             parts.append("There are no results yet.")
             continue
         file = output / "figures" / f"{config.name}-{number}"
-        parts += _section(config, results, section, file)
+        parts += _section(config, results, section, file, latex=latex)
         found = [judge(claim, results) for claim in section.claims]
         parts += [verdict.text() for verdict in found]
         verdicts += found
@@ -181,7 +194,9 @@ def _provenance(results: Results) -> str:
     return f"Records by {listed}." if listed else ""
 
 
-def _section(config: Configuration, results: Results, section: Section, file: Path) -> list[str]:
+def _section(
+    config: Configuration, results: Results, section: Section, file: Path, *, latex: bool
+) -> list[str]:
     if section.kind == "scores":
         tables = [scores_table(config, results, section, m) for m in section.measures]
         return [*tables, *ranked_over(results, section)]
@@ -196,8 +211,8 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
     if section.kind == "fold_tests":
         return [fold_tests(results, section, m) for m in section.measures]
     if section.kind == "critical_difference":
-        return significance(results, section, file)
-    return [save(draw_section(results, section), file, section.title)]
+        return significance(results, section, file, latex=latex)
+    return [save(draw_section(results, section), file, section.title, latex=latex)]
 
 
 def draw_section(results: Results, section: Section) -> Figure:

@@ -235,11 +235,16 @@ def _values_along(
     return frame.pivot_table(index="run", columns=["line", "x"], values="value").dropna(axis=1)
 
 
-def save(figure: Figure, file: Path, title: str) -> str:
+def save(figure: Figure, file: Path, title: str, *, latex: bool = False) -> str:
     """Write a figure as SVG, and close it; return Markdown that shows it.
 
-    `file` is a path in the report's folder `figures`, without the ending.
+    `file` is a path in the report's folder `figures`, without the ending. For `latex` there is a
+    PDF beside it.
     """
+    if latex:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with style():
+            figure.savefig(file.with_name(f"{file.name}.pdf"), metadata={"CreationDate": None})
     write_svg(figure, file.with_name(f"{file.name}.svg"))
     return f"![{title}](figures/{file.name}.svg)"
 

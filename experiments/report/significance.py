@@ -38,10 +38,13 @@ from experiments.report.tables import (
 from xdcc.decision.bbc_cv import bbc_cv
 
 
-def significance(results: Results, section: Section, file: Path) -> list[str]:
+def significance(
+    results: Results, section: Section, file: Path, *, latex: bool = False
+) -> list[str]:
     """Return a sentence with the tests of each measure, and the diagrams where methods differ.
 
-    The diagrams are panels of one figure; `file` is its path without the ending.
+    The diagrams are panels of one figure; `file` is its path without the ending. For `latex` it is
+    a PDF, too.
     """
     parts = []
     ranked = {}
@@ -73,7 +76,8 @@ def significance(results: Results, section: Section, file: Path) -> list[str]:
             figure, axes = panels(len(ranked), 1, height, 7.5)
             for ax, (title, table) in zip(axes.flat, ranked.items(), strict=True):
                 _diagram(ax, table.mean().to_dict(), len(table), title)
-        parts.append(save(figure, file, f"critical differences in {', '.join(ranked)}"))
+        title = f"critical differences in {', '.join(ranked)}"
+        parts.append(save(figure, file, title, latex=latex))
     return parts
 
 

@@ -8,7 +8,8 @@
 `run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
 memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
 `pack` removes from the file what no report shows, before it is copied to `speed_results`.
-`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md` and `PREDICTION.md`, and their figures.
+`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md`, `SIDE.md`, `PREDICTION.md` and `CORES.md`,
+and their figures.
 
 LightGBM, CatBoost and Treelite are in the extra `bench`; the data sets of `xdcc.data` are in
 XDCC_DATA. The roofline needs a C++ compiler; the benchmark needs Linux.
@@ -109,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     packs.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
 
     report = commands.add_parser(
-        "report", help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md and figures"
+        "report",
+        help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md, CORES.md and figures",
     )
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")

@@ -1,4 +1,4 @@
-"""Writes the reports: `QUALITY.md`, `RESULTS.md`, `DROP_IN.md` and `PREDICTION.md`, and figures.
+"""Writes the reports (`REPORTS`) and their figures.
 
 Each is a template with the places `{requirements}`, `{machine}` and `{figure}`, and with calls of
 functions of `tables` with a suite and further arguments. The figure of the first shows held-out
@@ -26,8 +26,9 @@ _TEMPLATES = Path(__file__).parent
 _FIGURE = "quality.png"
 _LATENCY = "prediction.svg"
 
-REPORTS = ("quality", "results", "drop_in", "prediction")
-"""Time to quality and scale; equal rounds; plain XGBoost and busy machines; prediction."""
+REPORTS = ("quality", "results", "drop_in", "side", "prediction", "cores")
+"""Time to quality and scale; equal rounds; plain XGBoost and busy machines; trainings side by side;
+prediction; cores."""
 
 
 def write_reports(results: Results, folder: Path) -> list[Path]:

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from experiments.engine.process import CallInProcess, process_environment
 from experiments.engine.records import only_writer
 from experiments.speed.busy import measure_busy
+from experiments.speed.cores import measure_cores
 from experiments.speed.data import (
     read_arrays,
     read_parts,
@@ -32,6 +33,7 @@ from experiments.speed.limits import measure_passes, measure_roofline
 from experiments.speed.prediction import measure_prediction
 from experiments.speed.quality import Goal, find_goal, measure_end, measure_time_to_quality
 from experiments.speed.results import Results, library_digest
+from experiments.speed.side import measure_side
 from experiments.speed.stock import measure_stock
 from experiments.speed.suites import GROUPS, REFERENCE, Job
 from experiments.speed.trainings import (
@@ -139,10 +141,12 @@ def _is_smaller(other: Job, job: Job) -> bool:
 _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
     "busy": measure_busy,
     "chain": measure_chain,
+    "cores": measure_cores,
     "memory": measure_memory,
     "pass": measure_passes,
     "predict": measure_prediction,
     "roofline": measure_roofline,
+    "side": measure_side,
     "stock": measure_stock,
     "workers": measure_workers,
 }

@@ -1,5 +1,6 @@
 """The Markdown tables of the reports; the templates call those that take a suite."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -30,6 +31,8 @@ _PAIRS_OF_CHAINS = (
     ("xdcc_auto", "binary_relevance"),
 )
 """Our chains, and the baselines that they are compared with."""
+
+_LOST = 0.03  # of the time on 16 threads, from which on a part is listed
 
 
 def number(value: float) -> str:
@@ -216,6 +219,52 @@ def busy_table(summary: Summary, suite: str) -> str:
         entries = ["" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
         rows.append([cell.data, cell.candidate, *entries])
     return markdown_table(["data", "candidate", *situations], rows, 2)
+
+
+def cores_table(summary: Summary, suite: str) -> str:
+    """Return the speed-ups that the structure allows, beside those of real threads."""
+    found = [(cell, result) for cell in summary.cells(suite) for result in summary.results(cell)]
+    threads = list(dict.fromkeys(n for _, result in found for n in result["allowed"]))
+    real = list(dict.fromkeys(n for _, result in found for n in result["real"]))
+    rows = [
+        [
+            cell.data,
+            cell.candidate,
+            number(1e3 * result["cpu_seconds"]),
+            *(f"{result['allowed'][n]:.1f}" for n in threads),
+            *(f"{result['real'].get(n, math.nan):.2f}" for n in real),
+            f"{result['inflation_16']:.2f}",
+        ]
+        for cell, result in found
+    ]
+    head = ["data", "stage", "ms on one", *threads, *(f"{n} real" for n in real), "CPU, 16 tasks"]
+    return markdown_table(head, rows, 2)
+
+
+def parts_table(summary: Summary, suite: str) -> str:
+    """Return the parts of each stage that lose most time on 16 threads."""
+    rows = []
+    for cell in summary.cells(suite):
+        for part in [part for result in summary.results(cell)[:1] for part in result["parts"]]:
+            if part["lost"] >= _LOST:
+                row = [cell.data, cell.candidate, part["name"], part["kind"], str(part["times"])]
+                milliseconds = [number(1e3 * part[key]) for key in ("work", "seconds")]
+                rows.append([*row, *milliseconds, f"{part['lost']:.0%}"])
+    head = ["data", "stage", "part", "", "times", "work, ms", "on 16, ms", "lost"]
+    return markdown_table(head, rows, 4)
+
+
+def side_table(summary: Summary, suite: str) -> str:
+    """Return wall and CPU time of several threads over those of one, by data set."""
+    rows = []
+    for cell in summary.cells(suite):
+        for result in summary.results(cell)[:1]:
+            seconds = number(result["wall_seconds"])
+            ratios = [f"{result[key]:.2f}" for key in ("ratio", "cpu_ratio")]
+            same = "differ" if result["differs"] else "equal"
+            rows.append([cell.candidate, cell.data, seconds, *ratios, same])
+    heads = ["training", "data", "one thread, s", "wall time", "CPU time", "models"]
+    return markdown_table(heads, rows, 2)
 
 
 def latency(summary: Summary, cell: Cell) -> dict[int, float]:

@@ -223,9 +223,9 @@ def test_a_second_level_has_time_however_slow_the_members_were(monkeypatch):
 def test_a_second_level_comes_before_models_of_all_rows(monkeypatch):
     kept, train = {}, Search._train
 
-    def spied(search, candidate, data):
+    def spied(search, candidate, *others):
         kept[candidate.name] = search._budget._reserved
-        return train(search, candidate, data)
+        return train(search, candidate, *others)
 
     monkeypatch.setattr(Search, "_train", spied)
     monkeypatch.setattr(Search, "_seconds_on_all_rows", lambda search, names: 200.0)

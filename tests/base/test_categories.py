@@ -336,7 +336,6 @@ def test_other_columns_at_prediction(estimator: BaseEstimator, bad_X: Any, messa
         (pd.array(["red", None], dtype="string"), "string"),
         (np.array(["red", 1], dtype=object), "object"),
         (np.array([1.0, 2.0], dtype=object), "object"),
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64"),
         (np.array([1j, 2]), "complex128"),
     ],
 )

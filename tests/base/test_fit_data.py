@@ -252,7 +252,9 @@ def test_unknown_labels_in_a_frame_of_floats(estimator: BaseEstimator) -> None:
 
 def test_constant_among_the_known_rows(estimator: BaseEstimator) -> None:
     labels = np.column_stack((np.where(np.arange(30) % 2, NAN, 1), Y[:, 0]))
-    np.testing.assert_array_equal(estimator.fit(X, labels).predict(X)[:, 0], 1)
+    with pytest.warns(UserWarning, match="Only positives are known.*'label_0'.* will be 1"):
+        estimator.fit(X, labels)
+    np.testing.assert_array_equal(estimator.predict(X)[:, 0], 1)
 
 
 def test_label_that_is_unknown_everywhere_is_absent(estimator: BaseEstimator) -> None:

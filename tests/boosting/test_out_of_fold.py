@@ -25,6 +25,14 @@ def _classifier(**params: Any) -> MultiLabelXGBClassifier:
     )
 
 
+def _rows(draws: RowDraws, iteration: int, fold: int) -> np.ndarray:
+    """Rows that are drawn, all of them in the first round."""
+    bits = draws.bits(iteration, fold)
+    if bits is None:
+        return np.ones(draws.n_rows, dtype=bool)
+    return np.random.Generator(bits).random(draws.n_rows) < draws.share
+
+
 def one_after_the_other(
     n_rounds: int, labels: np.ndarray, weight: np.ndarray | None, **params: Any
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +46,7 @@ def one_after_the_other(
         draws = RowDraws(params.get("subsample", 1.0), 0, 0, len(X))
         booster = xgb.Booster(native | params | {"subsample": 1}, [train])
         for iteration in range(n_rounds):
-            drawn = draws(iteration, fold) if iteration else np.ones(len(X), dtype=bool)
+            drawn = _rows(draws, iteration, fold)
             train.set_weight(np.where(out | ~drawn, 0, all_rows))
             booster.update(train, iteration)
         for iteration in range(n_rounds):
@@ -155,9 +163,38 @@ def test_rows_that_are_drawn() -> None:
     """By the updater, if a round has several trees or its method is named."""
     drawn = RowDraws.of({"subsample": 0.3, "seed": 1}, 10_000)
     assert drawn is not None
-    assert drawn(1, 0).mean() == pytest.approx(0.3, abs=0.02)
-    assert (drawn(1, 0) != drawn(1, 1)).any()
-    assert (drawn(1, 0) != drawn(2, 0)).any()
+    assert _rows(drawn, 1, 0).mean() == pytest.approx(0.3, abs=0.02)
+    assert (_rows(drawn, 1, 0) != _rows(drawn, 1, 1)).any()
+    assert (_rows(drawn, 1, 0) != _rows(drawn, 2, 0)).any()
+    assert _rows(drawn, 0, 0).all()
     assert RowDraws.of({}, 5) is None
     for other in ({"labels_per_tree": 2}, {"num_parallel_tree": 2}, {"sampling_method": "uniform"}):
         assert RowDraws.of({"subsample": 0.3, **other}, 5) is None
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize(
+    "params", [{}, {"subsample": 0.7, "sketch_size": 1}, {"labels_per_tree": 2, "subsample": 0.7}]
+)
+def test_folds_side_by_side(n_jobs: int, params: dict[str, Any], threads: None) -> None:
+    """Dense rows, whose boosters can change threads, and rows with gaps, whose boosters stay."""
+    for rows in (X, np.where(X > 1, np.nan, X)):
+        one, several = (
+            _classifier(n_jobs=n, **params).out_of_fold(rows, Y, FOLDS) for n in (1, n_jobs)
+        )
+        np.testing.assert_array_equal(several.margins, one.margins)
+        assert several.unfitted.n_estimators == one.unfitted.n_estimators
+        for found, expected in zip(several.estimators, one.estimators, strict=True):
+            assert found.booster_.save_raw() == expected.booster_.save_raw()
+
+
+def test_models_of_all_rows_side_by_side() -> None:
+    data = _classifier()._begin_fit(X, Y)
+    for params in ({}, {"subsample": 0.7, "sketch_size": 1}):
+        one, two = (
+            _classifier(n_jobs=n, n_estimators=70, **params)._fit_with_seeds(data, [3, 4, 5])
+            for n in (1, 2)
+        )
+        for found, expected in zip(two, one, strict=True):
+            assert found.booster_.save_raw() == expected.booster_.save_raw()
+            assert found.n_jobs == 2

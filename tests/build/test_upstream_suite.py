@@ -95,8 +95,8 @@ class Suite:
         (package / "__init__.py").write_text(MODULE.format(version=version, info=info))
         (metadata / "METADATA").write_text(f"Name: xgboost\nVersion: {version}+of.test\n")
 
-    def expect(self, *, ours=(), both=(), environment=()):
-        tables = {"ours": ours, "both": both, "environment": environment}
+    def expect(self, *, ours=(), both=(), environment=(), apart=()):
+        tables = {"ours": ours, "both": both, "environment": environment, "apart": apart}
         lines = []
         for name, table in tables.items():
             lines += [f"[{name}]", *(f"'{test}' = '{why}'" for test, why in dict(table).items())]
@@ -159,6 +159,21 @@ def test_environment_dependent_tests_may_pass_or_fail(suite):
     passing = "tests/python/test_basic.py::TestBasic::test_holds"
     suite.expect(environment={DIFFERS: "needs a network", passing: "needs a network"})
     assert suite.run()[0] == 0
+
+
+def test_a_test_that_changes_settings_runs_apart(suite):
+    suite.write("tests/python/settings.py", "changed = False\n")
+    suite.write(
+        "tests/python/test_settings.py",
+        "import settings\n\n\ndef test_changes():\n    settings.changed = True\n\n\n"
+        "def test_depends():\n    assert not settings.changed\n",
+    )
+    assert "2 failed" in suite.run()[1]
+    changes = "tests/python/test_settings.py::test_changes"
+    suite.expect(ours={DIFFERS: "it is ours"}, apart={changes: "changes settings"})
+    status, printed = suite.run()
+    assert status == 0
+    assert "5 passed, 1 failed, 1 skipped: as expected" in printed
 
 
 def test_expected_failures_of_the_official_wheel(suite):

@@ -355,3 +355,11 @@ def test_it_knows_how_emotions_go_together() -> None:
     model = OrderFreeChainClassifier(learning_rate=0.1, random_state=0, n_jobs=1)
     model.fit(train.X, train.Y)
     assert -model.log_prob(test.X, test.Y).mean() < 2.42  # independent labels: 2.55
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+def test_boosters_side_by_side(n_jobs: int, model: OrderFreeChainClassifier, threads: None) -> None:
+    found = clone(MODEL).set_params(n_jobs=n_jobs, estimator__n_jobs=n_jobs).fit(X, Y)
+    assert found.losses_ == model.losses_
+    assert found.booster_.save_raw() == model.booster_.save_raw()
+    np.testing.assert_array_equal(found.oof_proba_, model.oof_proba_)

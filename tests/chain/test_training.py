@@ -342,3 +342,15 @@ def test_rows_that_do_not_fit() -> None:
     )
     with pytest.raises(xgb.core.XGBoostError, match="have 199 rows, the features 200"):
         features.joined(_P_OF_BINS[1:])
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize("end_label", [False, True])
+def test_folds_side_by_side(ensemble: bool, end_label: bool, threads: None) -> None:
+    """The boosters of a step train on matrices of their own: the same chain."""
+    params = {"propagate": "cross_val", "ensemble": ensemble, "end_label": end_label}
+    one, *others = (_chain(n_jobs=n, **params).fit(X, Y) for n in (1, 2, 3, -1))
+    for found in others:
+        assert found.n_rounds_ == one.n_rounds_
+        for boosters, expected in zip(found.boosters_, one.boosters_, strict=True):
+            assert [b.save_raw() for b in boosters] == [b.save_raw() for b in expected]

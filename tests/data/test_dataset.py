@@ -3,6 +3,9 @@
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -153,3 +156,80 @@ def test_concatenate_inconsistent_parts(changes, message):
     for first, second in ((make(), other), (other, make())):
         with pytest.raises(ValueError, match=message):
             concatenate(first, second)
+
+
+FRAME = pd.DataFrame(
+    {
+        "id": ["a1", "b2", "c3", "d4"],
+        "size": [1.5, None, 2.0, 3.0],
+        "hue": pd.Categorical(["red", "blue", None, "red"], categories=["red", "blue"]),
+        "old": [True, False, True, True],
+        "shape": ["round", "flat", "flat", None],
+        "soft": [1, 0, 0, 1],
+        "new": [True, None, False, True],
+    }
+)
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_from_frame(convert):
+    dataset = MultiLabelDataset.from_frame(
+        convert(FRAME), ["new", "soft"], ignore=["id"], name="toys"
+    )
+    assert dataset.name == "toys"
+    assert dataset.feature_names == ("size", "hue", "old", "shape")
+    assert dataset.feature_types[0] == "numeric"
+    assert dataset.dropped == ("id",)
+    assert dataset.label_names == ("new", "soft")
+    assert_array_equal(dataset.Y, [[1, 1], [np.nan, 0], [0, 0], [1, 1]])
+    assert_array_equal(dataset.X[:, 0], [1.5, np.nan, 2, 3])
+    for name, values in (("hue", ["red", "blue", None, "red"]), ("shape", FRAME["shape"])):
+        column = dataset.feature_names.index(name)
+        categories = dataset.categories[column]
+        found = [None if np.isnan(x) else categories[int(x)] for x in dataset.X[:, column]]
+        assert found == [None if pd.isna(value) else value for value in values]
+
+
+def test_labels_of_a_frame_that_are_all_known_are_integers():
+    dataset = MultiLabelDataset.from_frame(FRAME, ["soft"], ignore=["id", "new"])
+    assert dataset.Y.dtype == np.int8
+    assert dataset.name == "frame"
+
+
+DAYS = pd.date_range("2024-01-01", periods=4)
+
+
+@pytest.mark.parametrize(
+    ("frame", "labels", "message"),
+    [
+        (FRAME, ["hard"], "frame has no column 'hard'; it has 'id', 'size', 'hue', 'old', 'shape'"),
+        (FRAME, "soft", r"labels='soft' must be a list of names, such as \['soft'\]"),
+        (FRAME, [], "frame needs the name of a label column at least"),
+        (
+            FRAME,
+            ["size"],
+            "the label 'size' of row 0 is 1.5; expected 0, 1, false, true, or a miss",
+        ),
+        (FRAME[["soft"]], ["soft"], "every column of frame is a label: there are no features"),
+        (FRAME.assign(day=DAYS), ["soft"], "the feature 'day' contains dates. Make numbers of it"),
+        (
+            FRAME.assign(day=DAYS.strftime("%d.%m.%Y")),
+            ["soft"],
+            r"'day' contains dates\. Make numbers of it \(the year, the month, the days since",
+        ),
+        (
+            pd.DataFrame({"said": [f"word {i}" for i in range(30)], "soft": [0, 1] * 15}),
+            ["soft"],
+            "'said' contains free text: 30 different values in 30 rows. Make numbers of it, or",
+        ),
+        (FRAME.to_numpy(), ["soft"], "from_frame needs a DataFrame, not a ndarray"),
+    ],
+)
+def test_frames_that_make_no_data_set(frame, labels, message):
+    with pytest.raises(ValueError, match=message):
+        MultiLabelDataset.from_frame(frame, labels)
+
+
+def test_ignored_columns_have_to_be_there():
+    with pytest.raises(ValueError, match="toys has no column 'ID'"):
+        MultiLabelDataset.from_frame(FRAME, ["soft"], ignore=["ID"], name="toys")

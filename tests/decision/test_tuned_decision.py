@@ -1,6 +1,7 @@
 """TunedDecisionClassifierCV against its parts."""
 
 import pickle
+import threading
 from typing import Any, Self
 
 import matplotlib
@@ -23,9 +24,12 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold, stratified_folds
 from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.calibration import calibrate
 from xdcc.decision.rule_choice import choose_rule
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.linear import LogisticLabels
 
 matplotlib.use("Agg")
 NAN = np.nan
@@ -364,3 +368,54 @@ def test_bad_data() -> None:
         model.fit(X, Y, np.zeros(len(X)))
     with pytest.raises(ValueError, match="5 folds need as many rows, but n_samples=3"):
         model.fit(X[:3], Y[:3])
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MultiLabelXGBClassifier(n_estimators=20, max_depth=3),
+        DynamicChainClassifier(n_estimators=3, chain_length=2, cv=2),
+        SketchedExtraTreesClassifier(n_estimators=10),
+        LogisticLabels(),
+        OneVsRestClassifier(LogisticRegression()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_folds_side_by_side(estimator: Any, n_jobs: int, threads: None) -> None:
+    if not isinstance(estimator, OneVsRestClassifier):
+        estimator = clone(estimator).set_params(n_jobs=n_jobs)
+    before = threading.active_count()
+    found = TunedDecisionClassifierCV(estimator, cv=3, n_jobs=n_jobs).fit(X, Y)
+    assert threading.active_count() == before
+    one = clone(estimator).set_params(n_jobs=1)
+    expected = TunedDecisionClassifierCV(one, cv=3, n_jobs=1).fit(X, Y)
+    np.testing.assert_array_equal(found.oof_proba_, expected.oof_proba_)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    assert str(found.cv_results_) == str(expected.cv_results_)
+    for each in found.estimators_:
+        assert each.get_params().get("n_jobs") == estimator.get_params().get("n_jobs")
+
+
+def test_a_function_of_the_user_is_called_by_one_thread() -> None:
+    called = set()
+
+    def measure(Y_true: Any, Y_pred: Any) -> float:
+        called.add(threading.current_thread())
+        return float((Y_true == Y_pred).mean())
+
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    TunedDecisionClassifierCV(tree, measure=measure, cv=3, n_jobs=3).fit(X, Y)
+    assert called == {threading.current_thread()}
+
+
+def test_an_error_of_a_fold_is_raised() -> None:
+    class Refuses(DecisionTreeClassifier):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+            raise RuntimeError("fold without a model")
+
+    for n_jobs in (1, 3):
+        before = threading.active_count()
+        with pytest.raises(RuntimeError, match="fold without a model"):
+            TunedDecisionClassifierCV(Refuses(), cv=3, n_jobs=n_jobs).fit(X, Y)
+        assert threading.active_count() == before

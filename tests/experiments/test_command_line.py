@@ -46,6 +46,15 @@ def test_run_and_report(tmp_path, capsys):
         call("--results", results, "report", "tiny-quick", "--output", tmp_path, "--name", "R") == 0
     )
     assert (tmp_path / "R.md").is_file()
+    assert not list(tmp_path.rglob("*.tex"))
+    assert call("--results", results, "report", "tiny-quick", "--latex") == 0
+    assert "written: " in capsys.readouterr().err
+    assert (results / "reports" / "tiny-quick.tex").is_file()
+
+
+def test_latex_is_for_named_experiments(tmp_path, capsys):
+    assert call("--results", tmp_path, "report", "--all", "--latex") == 1
+    assert "--latex needs the names of configurations, not --all." in capsys.readouterr().err
 
 
 def test_pack(tmp_path, write_config, tiny_run, capsys):

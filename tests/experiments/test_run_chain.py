@@ -247,7 +247,7 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
         (
             ("-f", "texts.csv", "--labels", "soft"),
             "'said' contains free text: 90 different values in 90 rows. Make numbers of it, or "
-            "leave it out: --ignore said",
+            "leave it out: ignore said",
         ),
         (("-f", "mine.csv", "--labels", "soft", "--ignore", "hue"), "mine has no column 'hue'"),
         (("-f", "mine.csv", "-l", 9), "mine.csv has 4 columns, of which 9 are no labels"),

@@ -154,6 +154,16 @@ def test_categories():
     assert (given.predict(codes) == Y).all()
 
 
+def test_pure_trees_know_the_labels_of_rows_with_categories():
+    rng = np.random.default_rng(0)
+    columns = rng.choice(list("abcdefghijklm"), (500, 6))
+    X = pd.DataFrame({f"c{j}": pd.Categorical(column) for j, column in enumerate(columns.T)})
+    Y = rng.integers(0, 2, (500, 3))
+    assert len(X.drop_duplicates()) == 500
+    model = small(min_samples_leaf=1).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), Y, atol=1e-12)
+
+
 @pytest.mark.parametrize("missing", [0, 0.2])
 def test_importances(missing):
     X, Y = labelled_rows(n_rows=400, n_labels=3)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import forest as reference
+from xdcc.forest._sketched_growing import KINDS
 from xdcc.forest.columns import CategoryBins, FeatureColumns, are_sparse, feature_columns
 from xdcc.forest.forest import ExtraTrees, TreeShape, grow_forest, label_rows, mean_proba
 
@@ -98,11 +99,21 @@ def test_reference_and_kernel_agree_on_anything(
         weight = np.random.default_rng(seed).gamma(1, size=60).astype(np.float32)
     shape = TreeShape(n_sampled, n_drawn, sparse_share, min_samples_leaf, sketch_size)
     forest = assert_equal_forests(X, Y, shape, weight, max_bin=max_bin)
+    assert_rows_reach_their_leaves(forest, X)
     rows, _ = labelled_rows(seed + 1, 10, binary=binary, missing=missing)
     rows[0] += 100  # categories that did not occur
     np.testing.assert_allclose(
         mean_proba(forest, rows, 1), reference.mean_proba(forest, Y, rows), rtol=1e-6, atol=1e-9
     )
+
+
+def assert_rows_reach_their_leaves(forest, X):
+    """A training row that a leaf lists reaches this leaf in prediction."""
+    trees = np.repeat(np.arange(len(forest.start) - 1), np.diff(forest.start))
+    for node in np.flatnonzero(forest.kind == KINDS["leaf"]):
+        leaf = forest.child[node]
+        for row in forest.row[forest.row_start[leaf] : forest.row_start[leaf + 1]]:
+            assert reference.leaf_of(forest, trees[node], X[row]) == leaf
 
 
 @given(

@@ -355,18 +355,24 @@ def leaf_of(forest: ExtraTrees, tree: int, x: NDArray[np.float32]) -> int:
     """Number of the leaf that a row reaches."""
     node = int(forest.start[tree])
     while forest.kind[node] != KINDS["leaf"]:
-        feature = forest.feature[node]
-        right = bool(forest.missing[node])
-        if forest.kind[node] == KINDS["categories"]:
-            part = slice(*forest.category_start[feature : feature + 2])
-            equal = np.flatnonzero(forest.category_value[part] == x[feature])
-            category = int(forest.category_bin[part][equal[0]]) if len(equal) else MISSING
-            number = int((forest.kind[:node] == KINDS["categories"]).sum())
-            right = bool(int(forest.category_set[4 * number + category // 64]) >> category % 64 & 1)
-        elif not np.isnan(x[feature]):
-            right = bool(x[feature] > forest.threshold[node])
-        node = int(forest.child[node]) + right
+        node = int(forest.child[node]) + branch(forest, node, x)
     return int(forest.child[node])
+
+
+def branch(forest: ExtraTrees, node: int, x: NDArray[np.float32]) -> int:
+    """Child of a test that a row goes to, 0 or 1."""
+    feature = forest.feature[node]
+    if forest.kind[node] == KINDS["categories"]:
+        part = slice(*forest.category_start[feature : feature + 2])
+        equal = np.flatnonzero(forest.category_value[part] == x[feature])
+        category = int(forest.category_bin[part][equal[0]]) if len(equal) else MISSING
+        # The sets are in the order in which nodes became tests, and got their children.
+        earlier = (forest.kind == KINDS["categories"]) & (forest.child < forest.child[node])
+        word = forest.category_set[4 * int(earlier.sum()) + category // 64]
+        return int(word) >> category % 64 & 1
+    if np.isnan(x[feature]):
+        return int(forest.missing[node])
+    return int(x[feature] > forest.threshold[node])
 
 
 def mean_proba(

@@ -19,10 +19,15 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from xdcc import MultiLabelClassifier
+from xdcc.automatic.mixture import Member
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.serving import ModelFileError, load_model, save_model
+from xdcc.data import make_multilabel
+from xdcc.decision import TunedDecisionClassifierCV
+from xdcc.linear import LogisticLabels
+from xdcc.serving import ModelFileError, load_model, model_file, save_model
 from xdcc.serving.model_file import FORMAT_VERSION
 
 
@@ -232,6 +237,54 @@ def test_a_correct_checksum_of_something_else_is_refused(tmp_path):
     path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
     with pytest.raises(ModelFileError, match=r"unknown versions.*BadZipFile"):
         load_model(path)
+
+
+LATER = {
+    "MultiLabelClassifier": ("constraints", "refit", "stacked_", "cv_results_", "constraints_"),
+    "MultiLabelXGBClassifier": ("callbacks",),
+    "Columns": ("mean",),
+}
+"""Attributes by class that files of 0.2 do not have."""
+
+
+def test_files_of_0_2_are_read(tmp_path):
+    """They have format 2, and lack what was added since then."""
+    data = make_multilabel(120, n_labels=3, random_state=0)
+    model = MultiLabelClassifier(cv=2, n_jobs=1).fit(data.X, data.Y)
+    model.stacked_ = []
+    kinds = [MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), LogisticLabels(cv=2, n_jobs=1)]
+    folds = [TunedDecisionClassifierCV(kind, cv=2).fit(data.X, data.Y) for kind in kinds]
+    model.members_ = [
+        Member(f"member {number}", 0.5, each.estimators_, each.calibration_)
+        for number, each in enumerate(folds)
+    ]
+    path = tmp_path / "model.xdcc"
+    save_model(model, path)
+    removed = set()
+
+    def as_before(manifest, members):
+        for entry in manifest["objects"]:
+            for name in LATER.get(entry["class"], ()):
+                removed.add((entry["class"], name))
+                entry["attributes"].pop(name)
+
+    _rewrite(path, as_before)
+    assert removed == {(kind, name) for kind, names in LATER.items() for name in names}
+    old = load_model(path)
+    np.testing.assert_array_equal(old.predict_proba(data.X), model.predict_proba(data.X))
+    np.testing.assert_array_equal(old.predict(data.X), model.predict(data.X))
+    assert (old.constraints, old.refit) == (None, "auto")
+    assert not hasattr(old, "cv_results_")
+    save_model(old, path)
+    np.testing.assert_array_equal(load_model(path).predict(data.X), model.predict(data.X))
+
+
+def test_the_format_before_is_read_too(saved, monkeypatch):
+    monkeypatch.setattr(model_file, "FORMAT_VERSION", 3)
+    assert isinstance(load_model(saved), DynamicChainClassifier)
+    _rewrite(saved, lambda manifest, members: manifest.update(format_version=1))
+    with pytest.raises(ModelFileError, match="has format 1, but this xdcc reads format 2 and 3"):
+        load_model(saved)
 
 
 @pytest.mark.parametrize("number", [FORMAT_VERSION - 1, FORMAT_VERSION + 1, -1])

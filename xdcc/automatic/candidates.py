@@ -20,8 +20,11 @@ from math import ceil, log2
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from xdcc.base.fit_data import FitData
+from xdcc.base.workers import sum_of_all
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
@@ -39,6 +42,24 @@ _AFFORDABLE = 50.0
 
 _RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
 """Learning rates, and the seconds up to which a booster is trained with each."""
+
+_RATES_OF_ONE_FOLD = ((0.05, 15.0), (0.1, 30.0), (0.2, np.inf))
+"""The same where one fold is enough: with so many rows, faster boosters lose little."""
+
+_ROUNDS_OF_ONE_FOLD = 450
+"""Boosting rounds of one fold without a budget: two to three times those of an untuned booster."""
+
+_LONGEST_FOREST = 15.0
+"""Seconds of one fold beyond which a forest is left out without a budget: boosters gain more."""
+
+_ROUNDS_TIMES_RATE = 15
+"""About how many boosting rounds are needed, times the learning rate."""
+
+_RATES_OF_FIRST = (0.05, 0.1, 0.2, 0.3, 0.5)
+"""Learning rates of a booster that is to be a good model soon."""
+
+_FIRST = "first"
+"""Begin of that booster's name."""
 
 _SHARE_OF_A_BOOSTER = 0.3
 """Share of a time budget that a booster can take."""
@@ -108,6 +129,20 @@ class Shape(NamedTuple):
     n_entries: int
     n_folds: int
 
+    @classmethod
+    def of(cls, data: FitData, n_folds: int) -> "Shape":
+        """Measure the data of all workers.
+
+        Examples
+        --------
+        >>> Shape.of(FitData(np.ones((4, 3), np.float32), np.ones((4, 2), np.float32), None), 2)
+        Shape(n_rows=4, n_features=3, n_labels=2, n_entries=12, n_folds=2)
+        """
+        n_rows, n_features = data.X.shape
+        n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
+        n_rows, n_entries = sum_of_all(np.array([n_rows, n_entries])).tolist()
+        return cls(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -140,9 +175,9 @@ class Candidate:
         return self.seconds if is_forest else _LEAST_SHARE * self.seconds
 
     @property
-    def is_random(self) -> bool:
-        """Whether another seed makes another model."""
-        return self.kind is not LogisticLabels
+    def is_worth_repeating(self) -> bool:
+        """Whether another seed makes another model, and it had the time that it needs."""
+        return self.kind is not LogisticLabels and not self.name.startswith(_FIRST)
 
     def estimator(self, seed: int, n_jobs: int | None) -> BaseEstimator:
         """Make the estimator, not fitted."""
@@ -173,6 +208,8 @@ def usual_candidates(shape: Shape, time_budget: float = np.inf) -> list[Candidat
     subsample = _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0
     first = booster(shape, 4, 0, subsample, longest)
     others = [forest(shape), linear(shape)]
+    if shape.n_folds == 1 and time_budget == np.inf and others[0].seconds > _LONGEST_FOREST:
+        del others[0]
     if shape.n_labels == 1:
         return [first, *others]
     group = min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP)
@@ -238,11 +275,13 @@ def booster(
     n_trees = ceil(shape.n_labels / group) if group else 1
     in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
     in_round = in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
-    for rate, longest_of_rate in _RATES:
-        seconds = shape.n_folds * 15 / rate * in_round
+    for rate, longest_of_rate in _RATES if shape.n_folds > 1 else _RATES_OF_ONE_FOLD:
+        seconds = shape.n_folds * _ROUNDS_TIMES_RATE / rate * in_round
         if seconds <= min(longest, longest_of_rate):
             break
     affordable = ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
+    if shape.n_folds == 1 and longest == np.inf:
+        affordable = min(affordable, _ROUNDS_OF_ONE_FOLD)
     return Candidate(
         f"{of_labels}, depth {depth}, rate {rate:g}",
         MultiLabelXGBClassifier,
@@ -258,6 +297,52 @@ def booster(
         },
         seconds,
     )
+
+
+def first_booster(shape: Shape, n_rounds: float) -> Candidate:
+    """Describe a booster that is a good model after so many rounds, if that is possible.
+
+    Examples
+    --------
+    >>> shape = Shape(400, 70, 6, 400 * 70, 5)
+    >>> first_booster(shape, 200).name, first_booster(shape, 1).name
+    ('first, depth 6, rate 0.1', 'first, depth 6, rate 0.5')
+    """
+    enough = (rate for rate in _RATES_OF_FIRST if _ROUNDS_TIMES_RATE / rate <= n_rounds)
+    rate = next(enough, _RATES_OF_FIRST[-1])
+    found = booster(shape, 6, 0)
+    return replace(
+        found,
+        name=f"{_FIRST}, depth 6, rate {rate:g}",
+        params=dict(found.params) | {"learning_rate": rate},
+        seconds=found.seconds * found.params["learning_rate"] / rate,
+    )
+
+
+def fits_often(shape: Shape, time_budget: float) -> bool:
+    """Tell whether a booster that learns slowly takes a small share of a time budget.
+
+    Examples
+    --------
+    >>> few, many = Shape(400, 70, 6, 28_000, 5), Shape(100_000, 50, 9, 5_000_000, 5)
+    >>> fits_often(few, 60), fits_often(many, 60)
+    (True, False)
+    """
+    n_rounds = _ROUNDS_TIMES_RATE / _RATES_OF_FIRST[1]
+    return first_booster(shape, n_rounds).seconds <= _SHARE_OF_A_BOOSTER * time_budget
+
+
+def slowness(candidate: Candidate, seconds_per_round: float) -> float:
+    """Return how much longer a booster takes than estimated, by the time of a round of all folds.
+
+    Examples
+    --------
+    >>> booster = first_booster(Shape(400, 70, 6, 400 * 70, 5), 200)
+    >>> slowness(booster, booster.seconds / 150 * 3)
+    3.0
+    """
+    n_rounds = _ROUNDS_TIMES_RATE / candidate.params["learning_rate"]
+    return float(seconds_per_round * n_rounds / candidate.seconds)
 
 
 def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> Candidate:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal, NotRequired, Self
 
@@ -10,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.automatic.contributions import mixed_contributions
+from xdcc.automatic.holdout import one_fold
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import (
     Anything,
     Choice,
@@ -30,6 +34,7 @@ from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
+from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.cuts import Floats
@@ -73,11 +78,15 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         or the threshold itself. The rule that is best for the measure predicts the others.
         No order-free chain is tried then.
     time_budget : float or None, default=None
-        Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
+        Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it, as fast as
+        it learns then on this machine. The members of the mixture are averaged over several seeds
         and more candidates are tried as long as it lasts, until twelve in turn have not helped;
         then the members are trained on all rows. None sets no limit; only then do the same data and
         seed give the same model on every machine.
     {cv}
+        With a number of folds and so many rows that the log-loss of one fold has a standard error
+        of half a percent at most, which takes 200,000 rows or more, only one random fold is tested;
+        of two percent, 12,500 rows or more, if `time_budget` is short for them.
     refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that
         the folds found, to predict new rows. "auto": two models of each member, with other seeds,
@@ -97,7 +106,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         Columns of a table, a row for each candidate in the order in which they were tried:
         "candidate"; "seeds", how many models that differ in nothing else are averaged; "rounds" of
         boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
-        mixture after it was tried; "seconds"; "share", its weight in the mixture.
+        mixture after it was tried; "seconds"; "share", its weight in the mixture; "abandoned", why
+        there is no model, or None. Rows of candidates without a model are the last ones.
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
@@ -121,7 +131,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         The second level, one or none: a booster whose features are the members' log-odds. Its
         `share` is taken from theirs.
     estimators_ : list of estimators
-        Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
+        Those of all members.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
@@ -135,8 +145,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     -----
     A label that is the same in all n rows is always predicted so; its other value has the
     probability 1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
-    The memory of forests is estimated before they grow, and shown if `verbose`; a candidate is left
-    out if memory does not suffice for it.
+    The memory of boosters and forests is estimated before they grow, and shown if `verbose`; a
+    candidate is left out if memory does not suffice for it. Candidates are trained side by side,
+    without a `time_budget`, if memory suffices for all of them.
 
     Examples
     --------
@@ -146,7 +157,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     >>> model.predict(data.X[200:]).shape
     (100, 4)
     >>> pd.DataFrame(model.summary_).columns.tolist()
-    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
+    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share', 'abandoned']
     """
 
     _stored = MappingProxyType(
@@ -206,17 +217,22 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold. If memory does not suffice for a forest: it is left out. If a
-            constraint cannot be met: the threshold that comes nearest is taken.
+            round for each fold. If it is too short for a booster. If memory does not suffice for a
+            forest: it is left out. If a constraint cannot be met: a label without the precision is
+            never predicted, one without the recall wherever that finds all of its rows.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+        folds = None
+        if isinstance(self.cv, Integral) and groups is None:
+            folds = one_fold(data, int(self.cv), seed, self.time_budget)
+        if folds is None:
+            folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         require_value(self.measure, folds.of_tested(data)[0])
         budget = TimeBudget(started, self.time_budget)
-        found = Search(
+        search = Search(
             data,
             folds,
             refit=self.refit,
@@ -224,8 +240,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             n_jobs=self.n_jobs,
             budget=budget,
             verbose=bool(self.verbose),
-        ).run()
-        self._learn(found, seed, budget)
+        )
+        with side_by_side(self.n_jobs):
+            found = search.run()
+            self._learn(found, seed, budget)
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
@@ -280,10 +298,12 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        rows = range(len(table["candidate"]))
-        ax.barh(rows, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
-        ax.plot(table["best_log_loss"], rows, color="black", marker=".", label="mixture so far")
-        ax.set_yticks(rows, table["candidate"])
+        rows = range(int(np.isfinite(table["log_loss"]).sum()))
+        losses, shares = (table[name][: len(rows)] for name in ("log_loss", "share"))
+        ax.barh(rows, losses, color=["C1" if share else "C0" for share in shares])
+        best = table["best_log_loss"][: len(rows)]
+        ax.plot(best, rows, color="black", marker=".", label="mixture so far")
+        ax.set_yticks(rows, table["candidate"][: len(rows)])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1))  # above the bars
@@ -309,3 +329,6 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
 
     def _joint_margins(self, X: Any) -> Floats:
         return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)
+
+    def _joint_contributions(self, X: Any) -> Contributions:
+        return mixed_contributions(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)

@@ -8,44 +8,52 @@ Then all decision rules are tried on the mixture's margins. For subset accuracy 
 of the chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on
 those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
-The usual candidates come first. With a time budget, the members are trained again with other seeds
-and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
-begun that would last longer than that by its estimate. The estimates are corrected by what earlier
-candidates of the same kind took.
+The usual candidates come first. With a time budget, a booster precedes them that takes a tenth of
+the time: what a round takes on this machine and these data is measured, and decides how fast it
+learns. Then there is a good model early. The members are trained again with other seeds and
+averaged, which makes them less noisy, and other candidates follow, as long as the budget lasts.
+None is begun that would last longer than that by its estimate. The estimates are corrected by what
+earlier candidates of the same kind took.
 
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
 With a time budget there are as many as folds, or two if it is too short for that.
 """
 
+import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from xgboost import collective
 
 from xdcc.automatic.candidates import (
     Candidate,
     Shape,
+    first_booster,
     more_candidates,
     second_level,
+    slowness,
     usual_candidates,
 )
+from xdcc.automatic.holdout import parts_of_fold
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
-from xdcc.base.memory import NotEnoughMemoryError, in_units
+from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
 from xdcc.base.progress import progress_bar
-from xdcc.base.workers import agreed, sample_of_all, sum_of_all
+from xdcc.base.side_by_side import n_at_once, run_all
+from xdcc.base.workers import agreed, largest, sample_of_all
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
@@ -88,6 +96,16 @@ _N_ON_ALL_ROWS = 2
 _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
 
+_TIME_OF_FIRST = 0.1
+"""Share of a time budget for the first booster, without its bins."""
+
+_ROUNDS_OF_PROBE = 3
+"""Boosting rounds by which its time is measured."""
+
+_SHORTEST_ROUND = 1e-6
+"""Seconds; the clock may show less."""
+
+
 _MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
 
@@ -107,7 +125,7 @@ class SearchResult(NamedTuple):
         Labels and weights of the rows that a fold tests. X are log-odds of the mixture out of fold,
         float64, `(n_tested, n_labels)`.
     folds : int array of shape (n_tested,)
-        Fold of each of these rows.
+        Fold of each of these rows, or part of the only fold.
     are_all_tested : bool
         Whether these are all rows.
     log_loss : float
@@ -118,6 +136,8 @@ class SearchResult(NamedTuple):
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     had_time : bool
         Whether the time budget was long enough for a candidate.
+    has_booster : bool
+        Whether it was long enough for a booster.
     left_out : list of str
         Which candidates memory did not suffice for, and what they need.
     """
@@ -132,6 +152,7 @@ class SearchResult(NamedTuple):
     shape: Shape
     summary: dict[str, list[Any]]
     had_time: bool
+    has_booster: bool
     left_out: list[str]
 
     @property
@@ -221,6 +242,14 @@ class _Trained:
     calibration: LabelCalibration
 
 
+class _Tried(NamedTuple):
+    """A candidate that can enter the mixture, its calibrated margins, and what it took."""
+
+    member: _Trained
+    margins: Floats
+    seconds: float
+
+
 class Search:
     """One search for the best mixture; workers can search together (:mod:`xdcc.base.workers`).
 
@@ -256,18 +285,26 @@ class Search:
     ) -> None:
         self._data, self._folds = data, folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
+        self._parts = folds.test
+        if folds.n_folds == 1:
+            self._parts = parts_of_fold(folds, seed)
+            self._folds_of_tested = self._parts[folds.tested]
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
-        n_rows, n_features = data.X.shape
-        n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
-        n_rows, n_entries = sum_of_all(np.array([n_rows, n_entries])).tolist()
-        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, folds.n_folds)
+        self._shape = Shape.of(data, folds.n_folds)
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
+        self._abandoned: list[dict[str, Any]] = []
+        self._has_booster = False
+        self._slowness = 1.0
         self._left_out: set[str] = set()
+        # Trainings on all rows that would take as long as those of all folds.
+        n_folds = folds.n_folds
+        self._trainings = n_folds - 1 if n_folds > 1 else float(folds.trains(0).mean())
         self._for_rules = 0.0
         self._n_affordable = folds.n_folds
+        self._is_together = False
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
 
     def run(self) -> SearchResult:
@@ -278,18 +315,14 @@ class Search:
         SearchResult
         """
         with self._progress:
-            n_failures = 0
-            for candidate in self._candidates():
-                fits = self._budget.has(self._budget.estimate(candidate))
-                n_failures = 0 if fits and self._try(candidate) else n_failures + 1
-                if n_failures >= _MOST_FAILURES or not self._budget.has(0):
-                    break
+            if self._budget.is_limited:
+                self._try_in_time()
+            else:
+                self._try_usual()
             had_time = bool(self._table)
             if not had_time:
                 self._try(usual_candidates(self._shape)[0])
-            stacked = self._stack()
-            self._budget.reserve(self._for_rules)
-            members = list(self._chosen())
+            stacked, members = self._complete()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             member = self._members.get(row["candidate"])
@@ -299,6 +332,7 @@ class Search:
                 row["share"] *= 1 - stacked[0].share
         if stacked:
             self._table[-1]["share"] = stacked[0].share
+        table = [*self._table, *self._abandoned]
         return SearchResult(
             members,
             stacked,
@@ -308,36 +342,128 @@ class Search:
             bool(self._folds.tested.all()),
             self._mixture.log_loss,
             self._shape,
-            {name: [row[name] for row in self._table] for name in self._table[0]},
+            {name: [row[name] for row in table] for name in table[0]},
             had_time,
+            self._has_booster,
             sorted(self._left_out),
         )
 
-    def _candidates(self) -> Iterator[Candidate]:
-        seconds = self._budget.seconds
-        usual = usual_candidates(self._shape, seconds)
-        if not self._budget.is_limited:
-            yield from usual
+    def _try_usual(self) -> None:
+        """Train the usual candidates side by side; they enter the mixture in their order."""
+        candidates = usual_candidates(self._shape)
+        trained: dict[int, _Tried | None] = {}
+        entering, following = threading.Lock(), 0
+
+        def try_candidate(number: int) -> None:
+            nonlocal following
+            found = self._train_and_calibrate(candidates[number], number)
+            with entering:
+                trained[number] = found
+                while following in trained:
+                    if (tried := trained.pop(following)) is not None:
+                        self._enter(tried)
+                    following += 1
+
+        numbers = list(range(len(candidates)))
+        self._is_together = n_at_once() > 1 and self._fit_in_memory(candidates)
+        if self._is_together:  # what takes long first: no thread is left with it in the end
+            numbers.sort(key=lambda number: -candidates[number].seconds)
+        self._run([partial(try_candidate, number) for number in numbers])
+
+    def _fit_in_memory(self, candidates: Sequence[Candidate]) -> bool:
+        """Tell whether memory suffices to train candidates at the same time."""
+        estimators = [candidate.estimator(self._seed, self._n_jobs) for candidate in candidates]
+        n_folds = self._folds.n_folds
+        return fit_in_memory([each._memory_of_folds(self._data, n_folds) for each in estimators])
+
+    def _run(self, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Run tasks of several candidates, side by side if time and memory allow it."""
+        return run_all(tasks) if self._is_together else [task() for task in tasks]
+
+    def _try_in_time(self) -> None:
+        """Train one candidate after the other until the time is over or enough have failed."""
+        n_failures = 0
+        self._try_first()
+        for candidate in self._candidates():
+            seconds = self._budget.estimate(candidate)
+            fits = self._budget.has(seconds)
+            if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
+                self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
+            n_failures = 0 if fits and self._try(candidate) else n_failures + 1
+            if n_failures >= _MOST_FAILURES or not self._budget.has(0):
+                break
+
+    def _try_first(self) -> None:
+        """Train a booster in a small share of the time, after measuring what a round takes."""
+        if not self._budget.has(0):
             return
-        # The least expensive first: then there is a model early.
+        try:
+            per_round = self._seconds_of_round()
+        except NotEnoughMemoryError:  # the usual candidates say what they need
+            return
+        if not self._budget.has(0):
+            return
+        seconds = _TIME_OF_FIRST * self._budget.seconds
+        candidate = first_booster(self._shape, seconds / per_round)
+        self._slowness = slowness(candidate, per_round)
+        tried = self._train_and_calibrate(candidate, 0, longest=seconds)
+        if tried is not None:
+            self._enter(tried)
+        self._budget.learn(candidate, self._slowness * candidate.seconds)
+
+    def _seconds_of_round(self) -> float:
+        """Measure what a boosting round of all folds takes, on the slowest worker."""
+        ends: list[float] = []
+
+        def is_over(n_rounds: int) -> bool:
+            ends.append(time.perf_counter())
+            return n_rounds >= _ROUNDS_OF_PROBE or not self._budget.has(0)
+
+        estimator = first_booster(self._shape, 1).estimator(self._seed, self._n_jobs)
+        begun = time.perf_counter()
+        out_of_fold(estimator, self._data, self._folds, should_end=is_over)
+        # Before the first round X is put into bins.
+        seconds = (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else ends[-1] - begun
+        return largest(max(seconds, _SHORTEST_ROUND))
+
+    def _candidates(self) -> Iterator[Candidate]:
+        seconds = self._budget.seconds / self._slowness
+        usual = usual_candidates(self._shape, seconds)
         yield from sorted(usual, key=lambda candidate: candidate.seconds)
         others = more_candidates(self._shape, self._seed, seconds)
         while True:
             for name in list(self._mixture.names):
-                if name in self._members and self._members[name].candidate.is_random:
+                if name in self._members and self._members[name].candidate.is_worth_repeating:
                     yield self._members[name].candidate
             yield next(others)
 
-    def _chosen(self) -> Iterator[Member]:
-        for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
-            found = self._members[name]
-            estimators = found.estimators
-            if self._refit is True:
-                estimators = self._on_all_rows(found.unfitted, found.n_seeds, self._data)
-            elif self._can_use_all_rows([name]):
-                with suppress(NotEnoughMemoryError):
-                    estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, self._data)
-            yield Member(name, float(share), estimators, found.calibration)
+    def _complete(self) -> tuple[list[Member], list[Member]]:
+        """Train the second level, and models of all rows."""
+        candidate = self._affordable_second_level()
+        # Known before the second level is trained: models of all rows need not wait for it.
+        seed = self._seed + len(self._table) + (candidate is not None)
+
+        def stack() -> list[Member]:
+            stacked = [] if candidate is None else self._stack(candidate, seed)
+            self._budget.reserve(self._for_rules)
+            return stacked
+
+        chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
+        tasks: list[Callable[[], Any]] = [stack]
+        tasks += [partial(self._chosen, name, float(share), seed) for name, share in chosen]
+        stacked, *members = self._run(tasks)
+        return stacked, members
+
+    def _chosen(self, name: str, share: float, seed: int) -> Member:
+        """Make a member of the mixture, with models of all rows if that pays."""
+        found = self._members[name]
+        estimators = found.estimators
+        if self._refit is True:
+            estimators = _on_all_rows(found.unfitted, found.n_seeds, self._data, seed)
+        elif self._can_use_all_rows([name]):
+            with suppress(NotEnoughMemoryError):
+                estimators = _on_all_rows(found.unfitted, self._n_on_all_rows, self._data, seed)
+        return Member(name, share, estimators, found.calibration)
 
     def _can_use_all_rows(self, names: list[str]) -> bool:
         """Tell whether models of all rows replace those of the folds of some members."""
@@ -349,19 +475,15 @@ class Search:
         """How many models of all rows replace those of the folds of a member with one seed."""
         if self._refit is True:
             return 1
-        enough = self._shape.n_rows >= _LEAST_ROWS and bool(self._folds.tested.all())
+        is_representative = bool(self._folds.tested.all()) or self._shape.n_folds == 1
+        enough = self._shape.n_rows >= _LEAST_ROWS and is_representative
         if self._refit is False or not enough:
             return 0
         if self._budget.is_limited:
             return self._n_affordable
         of_members = sum(self._members[name].candidate.seconds for name in self._mixture.names)
-        seconds = _N_ON_ALL_ROWS / (self._shape.n_folds - 1) * of_members
+        seconds = _N_ON_ALL_ROWS / self._trainings * of_members
         return _N_ON_ALL_ROWS if seconds <= _LONGEST_ON_ALL_ROWS else 0
-
-    def _on_all_rows(self, unfitted: Any, n_models: int, data: FitData) -> list[Any]:
-        """Train models that differ in their seeds."""
-        seed = self._seed + len(self._table)
-        return unfitted._fit_with_seeds(data, [(seed + i) % 2**31 for i in range(n_models)])
 
     def _seconds_on_all_rows(self, names: list[str]) -> float:
         """Estimate from the table how long it takes to train members on all rows."""
@@ -370,14 +492,38 @@ class Search:
             seconds = [row["seconds"] for row in self._table if row["candidate"] == name]
             # With ``refit=True`` there is a model for each seed.
             of_folds += sum(seconds) if self._refit is True else seconds[-1]
-        return self._n_on_all_rows / (self._shape.n_folds - 1) * of_folds
+        return self._n_on_all_rows / self._trainings * of_folds
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
+        tried = self._train_and_calibrate(candidate, len(self._table))
+        return tried is not None and self._enter(tried)
+
+    def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
+        """Add a candidate without a model to the table, once."""
+        if any(row["candidate"] == candidate.name for row in self._abandoned):
+            return
+        self._abandoned.append(
+            {
+                "candidate": candidate.name,
+                "seeds": 0,
+                "rounds": None,
+                "log_loss": np.nan,
+                "best_log_loss": np.nan,
+                "seconds": seconds,
+                "share": 0.0,
+                "abandoned": reason,
+            }
+        )
+
+    def _train_and_calibrate(
+        self, candidate: Candidate, number: int, longest: float = np.inf
+    ) -> _Tried | None:
+        """Train a candidate or a member with another seed, and calibrate its margins."""
         begun = time.perf_counter()
-        found = self._train(candidate, self._data)
+        found = self._train(candidate, self._data, number, longest)
         if found is None:
-            return False
+            return None
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
         n_seeds, raw, estimators = 1, found.margins.astype(np.float32), self._predictors(found)
@@ -386,19 +532,28 @@ class Search:
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = self._calibrate(raw)
-        self._for_rules = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
-        margins = margins[self._folds.tested]
-        if earlier is None:
-            enters = self._mixture.admit(candidate.name, margins, candidate.n_errors)
+        ended = time.perf_counter()
+        self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
+        member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
+        return _Tried(member, margins[self._folds.tested], ended - begun)
+
+    def _enter(self, tried: _Tried) -> bool:
+        """Let a candidate enter the mixture if that improves; return whether it does."""
+        begun = time.perf_counter()
+        member, candidate = tried.member, tried.member.candidate
+        if candidate.name not in self._members:
+            enters = self._mixture.admit(candidate.name, tried.margins, candidate.n_errors)
         else:
-            enters = self._mixture.improve(candidate.name, margins)
+            enters = self._mixture.improve(candidate.name, tried.margins)
         if enters:
-            member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
-        self._budget.learn(candidate, time.perf_counter() - begun)
-        self._list(candidate, n_seeds, found, margins, begun)
-        self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds)
+        seconds = tried.seconds + time.perf_counter() - begun
+        self._budget.learn(candidate, seconds)
+        self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
+        self._has_booster |= candidate.kind is MultiLabelXGBClassifier
+        can_stack = self._folds.tested.all()
+        self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds if can_stack else 0)
         self._reserve_for_all_rows()
         return enters
 
@@ -415,14 +570,13 @@ class Search:
         names = self._mixture.names
         self._n_affordable = self._shape.n_folds
         if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
-            self._n_affordable = _N_ON_ALL_ROWS
+            self._n_affordable = min(_N_ON_ALL_ROWS, self._n_affordable)
             self._budget.reserve_more(self._seconds_on_all_rows(names))
 
-    def _stack(self) -> list[Member]:
-        """Train a second level on the members' margins; an empty list if it does not help."""
+    def _affordable_second_level(self) -> Candidate | None:
+        """Describe the second level; None if not every row has margins, or it takes too long."""
         if not self._folds.tested.all():
-            return []
-        begun = time.perf_counter()
+            return None
         self._reserve(0)  # the second level comes before models of all rows
         candidate = self._second_level()
         if self._budget.is_limited:
@@ -430,8 +584,11 @@ class Search:
         else:
             usual = usual_candidates(self._shape)
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
-        if not affordable:
-            return []
+        return candidate if affordable else None
+
+    def _stack(self, candidate: Candidate, seed: int) -> list[Member]:
+        """Train a second level on the members' margins; an empty list if it does not help."""
+        begun = time.perf_counter()
         features = self._mixture.features
         learned = {
             name: value
@@ -443,17 +600,17 @@ class Search:
             feature_types=None,
             learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
         )
-        found = self._train(candidate, of_margins)
+        found = self._train(candidate, of_margins, len(self._table))
         if found is None:
             return []
         calibration, margins = self._calibrate(found.margins)
         stays = self._mixture.stack(margins)
-        self._list(candidate, 1, found, margins, begun)
+        self._list(candidate, 1, found.unfitted, margins, time.perf_counter() - begun)
         if not stays:
             return []
         estimators = found.estimators
         if self._can_use_all_rows([candidate.name]):
-            estimators = self._on_all_rows(found.unfitted, self._n_on_all_rows, of_margins)
+            estimators = _on_all_rows(found.unfitted, self._n_on_all_rows, of_margins, seed)
         return [Member(candidate.name, self._mixture.stacked_share, estimators, calibration)]
 
     def _second_level(self) -> Candidate:
@@ -462,10 +619,10 @@ class Search:
 
     def _calibrate(self, margins: NDArray[np.floating]) -> Calibrated[LabelCalibration]:
         data = self._data._replace(X=margins.astype(np.float64))
-        return calibrate_labels(data, self._folds.test, self._budget.entries)
+        return calibrate_labels(data, self._parts, self._budget.entries)
 
     def _list(
-        self, candidate: Candidate, n_seeds: int, found: OutOfFold, margins: Floats, begun: float
+        self, candidate: Candidate, n_seeds: int, unfitted: Any, margins: Floats, seconds: float
     ) -> None:
         """Add a row to the table."""
         losses = self._mixture.losses
@@ -473,10 +630,12 @@ class Search:
             {
                 "candidate": candidate.name,
                 "seeds": n_seeds,
-                "rounds": getattr(found.unfitted, "n_estimators", None),
+                "rounds": getattr(unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
-                "seconds": time.perf_counter() - begun,
+                "seconds": seconds,
+                "share": 0.0,
+                "abandoned": None,
             }
         )
         self._progress.update()
@@ -489,11 +648,17 @@ class Search:
             return [mean_model(found.estimators)]
         return found.estimators
 
-    def _train(self, candidate: Candidate, data: FitData) -> OutOfFold | None:
-        """Train a candidate out of fold; None without time or memory for a model of each fold."""
-        number = len(self._table)
+    def _train(
+        self, candidate: Candidate, data: FitData, number: int, longest: float = np.inf
+    ) -> OutOfFold | None:
+        """Train a candidate out of fold; None without time or memory for a model of each fold.
+
+        After its first step it has `longest` seconds.
+        """
+        begun = time.perf_counter()
+        ends: list[float] = []
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
-        best = f", log-loss {self._mixture.log_loss:.4f}" if number else ""
+        best = f", log-loss {self._mixture.log_loss:.4f}" if self._table else ""
         memory = estimator._memory_of_folds(data, self._folds.n_folds)
         of_memory = f", up to {in_units(memory)}" if memory else ""
         self._progress.set_description(f"{candidate.name}{of_memory}")
@@ -503,18 +668,27 @@ class Search:
             of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
             self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
             self._progress.update(0)
-            return not self._budget.has(0)
+            ends.append(time.perf_counter())
+            in_time = longest == np.inf or agreed(ends[-1] - ends[0] < longest)
+            return not (in_time and self._budget.has(0))
 
         try:
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except OutOfTime:
+            self._abandon(candidate, time.perf_counter() - begun, "out of time")
             return None
         except MemoryError as error:
             # Workers leave out together what they have estimated together, and nothing else.
             if collective.is_distributed() and not isinstance(error, NotEnoughMemoryError):
                 raise
             self._left_out.add(f"The candidate {candidate.name!r} is left out. {error}")
+            self._abandon(candidate, time.perf_counter() - begun, "out of memory")
             return None
+
+
+def _on_all_rows(unfitted: Any, n_models: int, data: FitData, seed: int) -> list[Any]:
+    """Train models that differ in their seeds."""
+    return unfitted._fit_with_seeds(data, [(seed + i) % 2**31 for i in range(n_models)])
 
 
 def choose_rule(
@@ -550,10 +724,15 @@ def choose_rule(
     Warns
     -----
     UserWarning
-        If the time budget was too short for any candidate, or memory for one of them.
+        If the time budget was too short for any candidate or for a booster, or memory for one of
+        them.
     """
-    too_short = "time_budget is too short for any model: a booster of one round is used."
-    for what in (*found.left_out, *([] if found.had_time else [too_short])):
+    too_short = []
+    if not found.had_time:
+        too_short = ["time_budget is too short for any model: a booster of one round is used."]
+    elif not found.has_booster:
+        too_short = ["No booster was trained: time_budget or memory did not suffice for one."]
+    for what in (*found.left_out, *too_short):
         warnings.warn(what, UserWarning, skip_file_prefixes=(PACKAGE,))
     if of_proba := proba_measure(measure):
         judged = found.data._replace(X=found.calibration.proba(found.data.X))

@@ -29,7 +29,7 @@ from xdcc.base.domains import (
     check_domain,
 )
 from xdcc.base.seeds import seed_from
-from xdcc.base.threads import n_threads
+from xdcc.base.threads import threads_for
 
 SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
 """The split methods of Table 1 in the paper."""
@@ -305,7 +305,7 @@ def to_native(
         if name == "n_jobs":
             if value == -1:
                 continue
-            value = n_threads(value)
+            value = threads_for(value)
         native[PARAM_BY_NAME[name].native] = _plain(value)
     return native
 

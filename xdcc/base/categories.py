@@ -31,6 +31,15 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 _FEW_ROWS = 20
 
+_LEAST_ROWS, _MOST_LEVELS = 50, 0.9
+"""From so many rows on, a column with more categories than this share of them identifies rows."""
+
+_DATES = frozenset({"date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period"})
+"""What pandas' `infer_dtype` says of dates and times."""
+
+_LIKE_A_DATE = r"\d.*\d.{3}|.{3}\d.*\d"
+"""Text that may be a date, but is not the name of a day or month."""
+
 _NUMBERS = frozenset({"boolean", "integer", "floating", "mixed-integer-float"})
 """What pandas' `infer_dtype` says of numbers."""
 
@@ -80,7 +89,7 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     for position, categories in learned.items():
         codes, is_unknown = _codes(X, position, categories)
         encoded.isetitem(position, codes)
-        if is_unknown:
+        if is_unknown and len(categories):
             unknown.append(X.columns[position])
     if unknown:
         warnings.warn(
@@ -90,6 +99,70 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
             skip_file_prefixes=(PACKAGE,),
         )
     return encoded
+
+
+def ignore_identifiers(estimator: BaseEstimator, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Make columns missing that have a category for almost every row, with a warning.
+
+    They identify rows and tell nothing about others. In `categories_` they have no categories.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One that has seen X in ``fit``, with `categories_`.
+    X : float32 array of shape (n_samples, n_features)
+        Codes of categories, and numbers.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_features)
+        A copy, if there is such a column.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> X, estimator = np.arange(60.0)[:, np.newaxis], SimpleNamespace(n_features_in_=1)
+    >>> estimator.categories_ = {0: np.array([f"customer {i}" for i in range(60)])}
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     np.isnan(ignore_identifiers(estimator, X)).all(), len(estimator.categories_[0])
+    (np.True_, 0)
+    """
+    names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
+    for position, categories in estimator.categories_.items():
+        n_known = int((~np.isnan(X[:, position])).sum())
+        if n_known < _LEAST_ROWS or len(categories) <= _MOST_LEVELS * n_known:
+            continue
+        warnings.warn(
+            f"Column {names[position]!r} of X (position {position}) has {len(categories)} "
+            f"categories in {n_known} rows, so it tells nothing about other rows. It is ignored: "
+            "all of its values are taken as missing. If they are numbers or dates, make numbers of "
+            "it.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+        estimator.categories_[position] = categories[:0]
+        X = X.copy()
+        X[:, position] = np.nan
+    return X
+
+
+def holds_dates(column: pd.Series) -> bool:
+    """Tell whether a column holds dates or times, as such or as text.
+
+    Examples
+    --------
+    >>> holds_dates(pd.Series(["2024-01-31", None])), holds_dates(pd.Series(["monday"]))
+    (True, False)
+    """
+    if column.dtype.kind in "mM" or infer_dtype(column) in _DATES:
+        return True
+    texts = column.dropna().astype(str)
+    if texts.empty or not texts.str.contains(_LIKE_A_DATE).all():
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of formats that differ
+        return bool(pd.to_datetime(texts, errors="coerce").notna().all())
 
 
 def feature_types(estimator: BaseEstimator) -> list[str] | None:
@@ -176,6 +249,11 @@ def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> 
             else "the estimator takes numbers only. Encode categories as numbers first, for "
             "example as one column per category."
         )
+        if holds_dates(X.iloc[:, position]):
+            advice = (
+                "the estimator takes no dates and times. Make numbers of them: the year, the "
+                "month, the days since a date, (day - pd.Timestamp('2020-01-01')).dt.days."
+            )
         raise ValueError(f"{_described(X, position)}; {advice}")
 
 

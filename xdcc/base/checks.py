@@ -3,13 +3,15 @@
 import warnings
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.categories import PACKAGE, feature_types
+from xdcc.base.categories import PACKAGE, feature_types, ignore_identifiers
 from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData, unknown_labels
+from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
 from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import Labels, check_labels
 
@@ -56,7 +58,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     Warns
     -----
     UserWarning
-        If a label is unknown in all rows of positive weight. It is taken as absent.
+        If a label is unknown in all rows of positive weight. It is taken as absent. If a column
+        has a category for almost every row. It is ignored.
 
     Examples
     --------
@@ -70,6 +73,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     array(['red'], dtype=object)
     """
     checked_X = check_features(estimator, X, reset=True)
+    if hasattr(estimator, "categories_"):
+        checked_X = ignore_identifiers(estimator, checked_X)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
     _settle_unknown(data)
@@ -127,6 +132,63 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
             f"Y is NaN (unknown) in row {row} for label {str(estimator.label_names_[label])!r}, "
             f"but {method} need every label; leave such rows out."
         )
+
+
+def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
+    """Warn of X and Y that suit each other and can be learned from, but hardly as meant.
+
+    Parameters
+    ----------
+    X, Y : object
+        As they were given.
+    data : FitData
+        The checked Y and weights.
+
+    Warns
+    -----
+    UserWarning
+        If the indices of X and Y are in different orders: rows are matched by position. If only
+        positives are known of a label: every prediction will be 1.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> X, Y = pd.DataFrame({"x": [1, 2]}, index=["a", "b"]), np.array([[1, 0], [np.nan, 1]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_mistakes(X, pd.DataFrame(Y, index=["b", "a"]), check_labels(Y))
+    >>> [str(each.message)[:25] for each in caught]
+    ['The indices of X and Y ha', 'Only positives are known,']
+    """
+    index, of_labels = _index(X), _index(Y)
+    if index is not None and of_labels is not None and not index.equals(of_labels):
+        same = len(index) == len(of_labels)
+        if same and index.isin(of_labels).all() and of_labels.isin(index).all():
+            warnings.warn(
+                "The indices of X and Y have the same values in different orders. Rows are matched "
+                "by position, so the labels may be those of other rows: give Y.loc[X.index], or "
+                "reset both indices if the rows are in the same order.",
+                UserWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
+    positive = only_positive_labels(data.Y, data.sample_weight)
+    if positive.any():
+        listed = ", ".join(repr(str(name)) for name in data.learned["label_names_"][positive])
+        warnings.warn(
+            f"Only positives are known, all others are NaN, of label {listed}. Every prediction "
+            "will be 1. Add known negatives (0), or take unknown entries as 0.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+
+
+def _index(data: Any) -> pd.Index | None:
+    """Return the index of a DataFrame or Series, of pandas or a library like it; None if none."""
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    index = None
+    if isinstance(native, nw.DataFrame | nw.Series):
+        index = nw.maybe_get_index(native)
+    return None if index is None else pd.Index(index)
 
 
 def _settle_unknown(data: FitData) -> None:

@@ -19,6 +19,7 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
 
@@ -29,7 +30,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import feature_types
-from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
+from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by, warn_of_mistakes
+from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
@@ -40,6 +42,7 @@ from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
 from xdcc.base.output import OUTPUTS, Output, in_output_form
 from xdcc.base.process import whole_or_nothing
+from xdcc.base.side_by_side import run_all
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -254,6 +257,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Predict log-odds for checked features, `(n_samples, n_labels)`."""
         return margins_of(self._proba(X))
 
+    def _contributions(self, X: Features) -> Contributions:
+        """Explain the log-odds of checked features as sums over the features."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are no sum "
+            "over trees and no linear function."
+        )
+
     def _labels(self, X: Features) -> NDArray[np.int64]:
         """Predict labels for checked features, `(n_samples, n_labels)`."""
         return (self._proba(X) >= 0.5).astype(np.int64)
@@ -271,7 +281,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Check parameters and data, and learn from them; checked data stay as they are."""
         self._check_params()
         if not isinstance(X, FitData):
-            return check_fit_data(self, X, Y, sample_weight)
+            data = check_fit_data(self, X, Y, sample_weight)
+            warn_of_mistakes(X, Y, data)
+            return data
         self._learn_from(X)
         return X
 
@@ -285,7 +297,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         """Fit clones on checked data, one for each seed; a single one if seeds do not matter."""
-        return [clone(self).set_params(random_state=seed)._fit_checked(data) for seed in seeds]
+        models = [clone(self).set_params(random_state=seed) for seed in seeds]
+        return run_all([partial(model._fit_checked, data) for model in models])
 
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None

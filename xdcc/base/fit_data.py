@@ -204,3 +204,23 @@ def unknown_labels(
     if unknown.all():
         raise ValueError("Y has no known label: every entry that counts is NaN.")
     return unknown
+
+
+def only_positive_labels(
+    Y: NDArray[np.float32], weight: NDArray[np.floating] | None
+) -> NDArray[np.bool_]:
+    """Tell which labels are 1 or unknown in every row of positive weight, and both, `(n_labels,)`.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 1, np.nan], [np.nan, 1, 0]], np.float32)
+    >>> only_positive_labels(Y, None)
+    array([ True, False, False])
+    """
+    is_found = np.zeros((3, Y.shape[1]), dtype=bool)
+    for rows in row_blocks(Y.shape):
+        block = Y[rows] if weight is None else Y[rows][weight[rows] > 0]
+        for found, entries in zip(is_found, (block == 0, block == 1, np.isnan(block)), strict=True):
+            found |= entries.any(axis=0)
+    negative, positive, unknown = is_found
+    return np.asarray(positive & unknown & ~negative)

@@ -6,7 +6,7 @@ has both numbers.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from xdcc.base.workers import largest
@@ -78,6 +78,22 @@ def require_memory(needed: float, what: str, advice: str) -> None:
         raise NotEnoughMemoryError(
             f"{what} may take {in_units(needed)}, but {in_units(available)} are available. {advice}"
         )
+
+
+def fit_in_memory(needs: Sequence[float]) -> bool:
+    """Tell whether half of the memory that is left suffices for several trainings at a time.
+
+    Parameters
+    ----------
+    needs : sequence of float
+        Bytes of each, estimated.
+
+    Examples
+    --------
+    >>> fit_in_memory([2**20, 2**20]), fit_in_memory([2**20, 2**60])
+    (True, False)
+    """
+    return sum(needs) <= available_memory() / 2
 
 
 def in_units(size: float) -> str:

@@ -1,71 +1,185 @@
 """Boosting rounds without what XGBoost's Python interface checks again in each.
 
 With a few hundred rows a round takes less time than to compare the features' names, to find out
-what kind of array the weights are, and to describe the predictions.
+what kind of array the weights are, and to describe the predictions. Trainings side by side would
+also wait for each other before and after each round, as Python's code runs in one thread at a time.
+So :func:`boost` trains several rounds, draws their rows and keeps margins between them in one call
+(``xdcc/kernels/rounds.pyx``).
+
+:func:`with_own_weights` lets boosters train at the same time on the same bins, each on rows of its
+own.
 """
 
 import ctypes
 import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from xgboost.core import _LIB, _check_call
 
+from xdcc.base.side_by_side import n_at_once
+from xdcc.kernels.rounds import train_rounds
+
+_AT_ONCE = 8
+"""Rounds of a call: Ctrl-C waits for its end."""
+
+_MOST_IN_VAIN = 4
+
+_FEW_ENTRIES = 2**19
+"""Entries of X that so many rounds read in a millisecond or two."""
+
 _AS_MARGINS = json.dumps(
     {"type": 1, "training": False, "iteration_begin": 0, "iteration_end": 0, "strict_shape": True}
 ).encode()
 
 
-def boost(booster: xgb.Booster, matrix: xgb.DMatrix, round_: int) -> None:
-    """Add the trees of a round.
+def _address(pointer: Any) -> int:
+    """Return a function's address, or a handle, as a number."""
+    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+
+_FUNCTIONS = (
+    _address(_LIB.XGBoosterUpdateOneIter),
+    _address(_LIB.XGDMatrixSetInfoFromInterface),
+    _address(_LIB.XGBoosterPredictFromDMatrix),
+)
+
+
+class Looks(NamedTuple):
+    """When margins of a training are looked at, and where they are put.
+
+    Attributes
+    ----------
+    after : list of int
+        After how many rounds, ascending.
+    margins : list of float32 arrays of shape (n_samples, n_labels)
+        For each look.
+    rows : int64 array
+        Of which rows.
+    """
+
+    after: list[int]
+    margins: list[NDArray[np.float32]]
+    rows: NDArray[np.int64]
+
+
+_NO_LOOKS = Looks([], [], np.zeros(0, np.int64))
+_NO_WEIGHT = np.zeros(0, np.float32)
+
+
+def boost(
+    booster: xgb.Booster,
+    matrix: xgb.DMatrix,
+    rounds: range,
+    *,
+    weight: NDArray[np.float32] = _NO_WEIGHT,
+    bits: Sequence[np.random.PCG64 | None] = (),
+    share: float = 1.0,
+    looks: Looks = _NO_LOOKS,
+) -> None:
+    """Add the trees of some rounds, without Python's lock.
+
+    Parameters
+    ----------
+    booster : Booster
+        It has as many rounds as the number of the first one.
+    matrix : DMatrix
+        Of a booster's margins XGBoost remembers those of matrices that it was made with.
+    rounds : range
+        Numbers of the rounds.
+    weight : float32 array of shape (n_samples,), optional
+        Weights of the rows, instead of those of the matrix.
+    bits : sequence of PCG64 or None, optional
+        For each round what draws rows of these weights; None for all of them.
+    share : float, default=1.0
+        Of the rows that are drawn.
+    looks : Looks, optional
+        Margins that are wanted.
 
     Examples
     --------
     >>> matrix = xgb.DMatrix(np.eye(4), label=np.array([0, 1, 1, 0]))
     >>> booster = xgb.Booster({"objective": "binary:logistic"}, [matrix])
-    >>> boost(booster, matrix, 0)
-    >>> booster.num_boosted_rounds()
-    1
+    >>> boost(booster, matrix, range(3), weight=np.array([0, 1, 1, 1], np.float32))
+    >>> booster.num_boosted_rounds(), matrix.get_weight()
+    (3, array([0., 1., 1., 1.], dtype=float32))
     """
-    _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, round_, matrix.handle))
-
-
-def set_weight(matrix: xgb.DMatrix, weight: NDArray[np.floating]) -> None:
-    """Replace the weights of the rows of a matrix, `(n_samples,)`.
-
-    Examples
-    --------
-    >>> matrix = xgb.DMatrix(np.eye(3))
-    >>> set_weight(matrix, np.array([1, 0, 2], np.float32))
-    >>> matrix.get_weight()
-    array([1., 0., 2.], dtype=float32)
-    """
-    interface = json.dumps(weight.__array_interface__).encode()
-    _check_call(_LIB.XGDMatrixSetInfoFromInterface(matrix.handle, b"weight", interface))
-
-
-def margins_at_hand(booster: xgb.Booster, matrix: xgb.DMatrix) -> NDArray[np.float32]:
-    """Get the margins of a matrix, `(n_samples, n_labels)`, until the booster predicts again.
-
-    Examples
-    --------
-    >>> matrix = xgb.DMatrix(np.eye(2), label=np.array([0, 1]))
-    >>> booster = xgb.Booster({"objective": "binary:logistic", "base_score": 0.5}, [matrix])
-    >>> margins_at_hand(booster, matrix) + 1
-    array([[1.],
-           [1.]], dtype=float32)
-    """
-    margins, shape = ctypes.POINTER(ctypes.c_float)(), ctypes.POINTER(ctypes.c_uint64)()
-    n_axes = ctypes.c_uint64()
-    _check_call(
-        _LIB.XGBoosterPredictFromDMatrix(
-            booster.handle,
-            matrix.handle,
-            _AS_MARGINS,
-            ctypes.byref(shape),
-            ctypes.byref(n_axes),
-            ctypes.byref(margins),
+    drawn = np.empty_like(weight)
+    interface = json.dumps(drawn.__array_interface__).encode()
+    own = _address(booster.handle), _address(matrix.handle)
+    for first in range(rounds.start, rounds.stop, _AT_ONCE):
+        end = min(first + _AT_ONCE, rounds.stop)
+        of_rounds = [place for place, after in enumerate(looks.after) if first < after <= end]
+        _check_call(
+            train_rounds(
+                _FUNCTIONS,
+                *own,
+                first,
+                end,
+                weight,
+                drawn,
+                interface,
+                list(bits[first - rounds.start : end - rounds.start]),
+                share,
+                [looks.after[place] for place in of_rounds],
+                [looks.margins[place] for place in of_rounds],
+                looks.rows,
+                _AS_MARGINS,
+            )
         )
-    )
-    return np.ctypeslib.as_array(margins, tuple(shape[: n_axes.value]))
+
+
+def rounds_at_once(matrix: xgb.DMatrix) -> int:
+    """Return how many short rounds may be trained in vain for fewer interruptions; 1 if they last.
+
+    Examples
+    --------
+    >>> few, many = (xgb.DMatrix(np.ones((n_rows, 99))) for n_rows in (100, 9000))
+    >>> rounds_at_once(few), rounds_at_once(many)
+    (4, 1)
+    """
+    return max(1, min(_MOST_IN_VAIN, _FEW_ENTRIES // max(1, matrix.num_nonmissing())))
+
+
+def quantised(matrix: xgb.DMatrix, max_bin: int | None) -> xgb.DMatrix:
+    """Make a matrix of the bins of another one, with labels and weights of its own.
+
+    Bins that the other one has already are shared, not copied. `max_bin` is as the boosters have
+    it, None for their default.
+    """
+    handle = ctypes.c_void_p()
+    config = json.dumps({"max_bin": max_bin}).encode()
+    _check_call(_LIB.XDCCQuantiseFeatures(matrix.handle, config, ctypes.byref(handle)))
+    return xgb.DMatrix(handle)
+
+
+def with_own_weights(matrix: xgb.DMatrix, max_bin: int | None, n: int) -> list[xgb.DMatrix]:
+    """Make so many matrices of the same bins whose weights can be set at the same time.
+
+    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the matrix itself.
+
+    Examples
+    --------
+    >>> from xdcc.base.side_by_side import side_by_side
+    >>> matrix = xgb.QuantileDMatrix(np.eye(3), label=np.zeros(3))
+    >>> with side_by_side(2):
+    ...     first, second = with_own_weights(matrix, None, 2)
+    >>> first.set_weight(np.array([1, 0, 2]))
+    >>> second.get_weight().size
+    0
+    """
+    return [matrix] * n if n_at_once() == 1 else [quantised(matrix, max_bin) for _ in range(n)]
+
+
+def predicts_fast(matrix: xgb.DMatrix) -> bool:
+    """Tell whether trees find the bins of a row at once: those of a dense matrix without gaps.
+
+    Examples
+    --------
+    >>> predicts_fast(xgb.DMatrix(np.eye(2))), predicts_fast(xgb.DMatrix(np.array([[1, np.nan]])))
+    (True, False)
+    """
+    return matrix.num_nonmissing() == matrix.num_row() * matrix.num_col()

@@ -1,16 +1,22 @@
 """The number of threads of estimators, limited by affinity, container quotas and the environment.
 
 All estimators call :func:`n_threads`. XGBoost decides for itself; its loops, too, use no more
-workers than the quota allows (`plugins/multilabel/threads`).
+workers than the quota allows (`plugins/multilabel/threads`). :func:`thread_limit` limits both for
+what the current thread does.
 """
 
 import math
 import os
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import joblib
+from xgboost.core import _LIB
 
+from xdcc.base.domains import Threads, check_domain
 from xdcc.kernels.threads import cpu_quota
 
 
@@ -58,19 +64,69 @@ def n_threads(n_jobs: int | None, available: int | None = None) -> int:
     Returns
     -------
     int
-        At least 1.
+        At least 1, and not above a :func:`thread_limit`.
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is 0 or something else that is no number of threads.
 
     Examples
     --------
     >>> n_threads(3), n_threads(-1, available=1), n_threads(-2, available=1)
     (3, 1, 1)
     """
+    return min(threads_for(n_jobs, available), _limit.n_threads)
+
+
+def threads_for(n_jobs: int | None, available: int | None = None) -> int:
+    """Return the number of threads for a parameter, whatever the current limit is.
+
+    Models keep it: it is also that of their predictions later. Parameters are those of
+    :func:`n_threads`.
+
+    Examples
+    --------
+    >>> with thread_limit(1):
+    ...     threads_for(3)
+    3
+    """
+    check_domain("n_jobs", n_jobs, Threads())
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
     if available is None:
         asked = map(_from_environment, ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"))
         available = min([available_cpus(), *filter(None, asked)])
     return max(1, available + 1 + int(-1 if n_jobs is None else n_jobs))
+
+
+class _Limit(threading.local):
+    """The largest number of threads for what the current thread does."""
+
+    n_threads: int = 2**31 - 1
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def thread_limit(n: int) -> Iterator[None]:
+    """Limit the threads of what the current thread does, XGBoost included, whatever it is told.
+
+    Examples
+    --------
+    >>> with thread_limit(1):
+    ...     n_threads(3)
+    1
+    """
+    before, of_openmp = _limit.n_threads, _LIB.omp_get_max_threads()
+    _limit.n_threads = min(n, before)
+    _LIB.omp_set_num_threads(min(n, of_openmp))
+    try:
+        yield
+    finally:
+        _limit.n_threads = before
+        _LIB.omp_set_num_threads(of_openmp)
 
 
 def _from_environment(name: str) -> int | None:

@@ -13,12 +13,14 @@ from typing import Any, Literal, Self
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
@@ -26,6 +28,8 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
+from xdcc.base.side_by_side import side_by_side
+from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import (
@@ -40,6 +44,12 @@ from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
+
+_BYTES_PER_LABEL = 32
+"""Memory of a booster for a label of a row: the label, its gradient, and margins."""
+
+_BYTES_PER_ENTRY = 12
+"""Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
 class _Callbacks:
@@ -317,8 +327,8 @@ int, default="sumGain"
             fallen for so many boosting rounds, or after `n_estimators` of them. After ``n >= 100``
             rounds it is computed again ``n // 50`` rounds later.
         should_end : callable, optional
-            Called after every boosting round with their number; training ends when it returns
-            True.
+            Called each time before the log-loss is computed, with the number of boosting rounds;
+            training ends when it returns True.
 
         Returns
         -------
@@ -354,14 +364,23 @@ int, default="sumGain"
             # The choice also holds for the folds' models and for the final one.
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
             model.set_params(**found)
-        return train_out_of_fold(model, data, params, folds, patience, should_end)
+        with side_by_side(params.get("nthread")):
+            return train_out_of_fold(model, data, params, folds, patience, should_end)
+
+    def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
+        n_rows, n_labels = data.Y.shape
+        n_entries = data.X.nnz if sparse.issparse(data.X) else data.X.size
+        return float(
+            n_folds * (_BYTES_PER_LABEL * n_rows * n_labels + _BYTES_PER_ENTRY * n_entries)
+        )
 
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         models = [clone(self).set_params(random_state=seed) for seed in seeds]
         for model in models:
             model._begin_fit(data, data.Y)
         params = [model._settled(model._native_booster_params(), data) for model in models]
-        train_on_all_rows(models, data, params)
+        with side_by_side(params[0].get("nthread")):
+            train_on_all_rows(models, data, params)
         return models
 
     def get_booster(self) -> xgb.Booster:
@@ -404,6 +423,15 @@ int, default="sumGain"
 
     def _margins(self, X: Features) -> NDArray[np.float32]:
         return self._predicted(X, "margin")
+
+    def _contributions(self, X: Features) -> Contributions:
+        matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
+        found = (
+            self._booster_that_predicts()
+            .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
+            .astype(np.float64)
+        )
+        return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(self._margins(X))
 
     def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(

@@ -18,6 +18,7 @@ those of :func:`train_on_all_rows`, which follow when the number of rounds is kn
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +29,8 @@ from sklearn.base import clone
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.process import late_interrupt
-from xdcc.base.rounds import boost, margins_at_hand, set_weight
+from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
+from xdcc.base.side_by_side import n_ahead, run_all, run_in_step
 from xdcc.base.workers import grand_total, rows_of_all
 
 _LOOKS = 50
@@ -91,10 +93,11 @@ class RowDraws:
 
     Examples
     --------
-    >>> draws = RowDraws(0.5, 0, 0, 6)
-    >>> draws(3, 1)
+    >>> bits = RowDraws(0.5, 0, 0, 6).bits(3, 1)
+    >>> np.random.Generator(bits).random(6) < 0.5
     array([ True, False,  True, False,  True, False])
-    >>> RowDraws(0.5, 0, 2, 4)(3, 1)
+    >>> bits = RowDraws(0.5, 0, 2, 4).bits(3, 1)
+    >>> np.random.Generator(bits).random(4) < 0.5
     array([ True, False,  True, False])
     """
 
@@ -115,14 +118,19 @@ class RowDraws:
             return None
         return cls(share, params.get("seed", 0), rows_of_all(n_rows)[0], n_rows)
 
-    def __call__(self, round_: int, fold: int) -> NDArray[np.bool_]:
-        """Draw rows, `(n_rows,)`."""
+    def bits(self, round_: int, fold: int) -> np.random.PCG64 | None:
+        """Make what draws the rows of a round, those with numbers below `share`.
+
+        The first round has all rows: it also estimates where boosting starts.
+        """
+        if round_ == 0:
+            return None
         bits = np.random.PCG64([self.seed, round_, fold])
-        bits.advance(self.before)
-        return np.random.Generator(bits).random(self.n_rows) < self.share
+        return bits.advance(self.before) if self.before else bits
 
 
-type Margins = NDArray[np.float32]
+_DRAWN_AT_ONCE = 64
+"""Rounds whose draws are prepared at a time."""
 
 
 def train_out_of_fold(
@@ -134,6 +142,8 @@ def train_out_of_fold(
     should_end: ShouldEnd | None = None,
 ) -> OutOfFold:
     """Train a booster without each fold, with the number of rounds that is best for all together.
+
+    In a block of :func:`~xdcc.base.side_by_side.side_by_side` they train side by side.
 
     Parameters
     ----------
@@ -149,51 +159,122 @@ def train_out_of_fold(
         End when the log-loss has not fallen for so many rounds, or a few more: after round
         ``n >= 100`` it is computed again ``n // 50`` rounds later.
     should_end : callable, optional
-        Called after every round with their number; True ends the training.
+        Called before the log-loss is computed with the number of rounds; True ends the training.
 
     Returns
     -------
     OutOfFold
         At most `n_estimators` rounds, the same number for all folds.
     """
-    # The bins come from all rows with their weights: they are made before a fold is left out.
-    matrix, weight = _binned(data, params), _weights(data)
-    parts = [(folds.trains(fold), folds.tests(fold)) for fold in range(folds.n_folds)]
-    drawn = RowDraws.of(params, len(weight))
-    boosters = [_booster(params, matrix, drawn) for _ in parts]
-    loss = LogLoss(data.Y, np.where(folds.tested, weight, np.float32(0)))
-    margins, best_margins = np.zeros(data.Y.shape, np.float32), np.zeros(data.Y.shape, np.float32)
-    best_loss, n_best, n_next = np.inf, 0, 1
-    for round_ in range(estimator.n_estimators):
-        for fold, (booster, (train, _)) in enumerate(zip(boosters, parts, strict=True)):
-            # The first round also estimates where boosting starts, from all training rows.
-            if drawn is not None and round_ > 0:
-                train = train & drawn(round_, fold)
-            set_weight(matrix, np.where(train, weight, np.float32(0)))
-            boost(booster, matrix, round_)
-        n_rounds = round_ + 1
-        ends = n_rounds == estimator.n_estimators
-        if should_end is not None:
-            ends = should_end(n_rounds) or ends
-        if not ends and n_rounds < n_next:
-            continue
-        n_next = n_rounds + max(1, n_rounds // _LOOKS)
-        for booster, (_, rows) in zip(boosters, parts, strict=True):
-            margins[rows] = margins_at_hand(booster, matrix)[rows]
-        now = grand_total(loss(margins))
-        if now < best_loss:
-            best_loss, n_best = now, n_rounds
-            margins, best_margins = best_margins, margins
-        elif n_rounds - n_best >= patience:
-            break
-        if ends:
-            break
+    training = _OutOfFold(estimator.n_estimators, data, params, folds, patience, should_end)
+    run_in_step(
+        folds.n_folds,
+        training.n_steps,
+        training.advance,
+        training.is_over,
+        moves_cheaply=predicts_fast(training.matrix),
+    )
     # Without a known label out of fold there is no log-loss: use `n_estimators`.
-    n_best = n_best or estimator.n_estimators
-    best_margins[~folds.tested] = np.nan
-    models = [_with_booster(copy.copy(estimator), each[:n_best]) for each in boosters]
+    n_best = training.n_best or estimator.n_estimators
+    training.best_margins[~folds.tested] = np.nan
+    models = [_with_booster(copy.copy(estimator), each[:n_best]) for each in training.boosters]
     unfitted = clone(estimator).set_params(n_estimators=n_best, early_stopping_rounds=None)
-    return OutOfFold(best_margins, models, unfitted)
+    return OutOfFold(training.best_margins, models, unfitted)
+
+
+def _looks(n_estimators: int) -> list[int]:
+    """List after how many rounds the log-loss is computed, from 0, where there is none."""
+    looks = [0]
+    while looks[-1] < n_estimators:
+        looks.append(min(looks[-1] + max(1, looks[-1] // _LOOKS), n_estimators))
+    return looks
+
+
+class _OutOfFold:
+    """Boosters of all folds, their margins at the last steps, and the number of rounds so far.
+
+    Attributes
+    ----------
+    matrix : QuantileDMatrix
+        All rows.
+    n_steps : int
+        Number of steps, each of a look at the log-loss or a few.
+    boosters : list of xgboost.Booster
+        One for each fold.
+    n_best : int
+        Number of rounds of the least log-loss, 0 if there is none.
+    best_margins : float32 array of shape (n_samples, n_labels)
+        Out of fold, after so many rounds.
+    """
+
+    def __init__(
+        self,
+        n_estimators: int,
+        data: FitData,
+        params: dict[str, Any],
+        folds: Folds,
+        patience: int,
+        should_end: ShouldEnd | None,
+    ) -> None:
+        self._patience, self._should_end = patience, should_end
+        self._rounds = _looks(n_estimators)
+        # The bins come from all rows with their weights: they are made before a fold is left out.
+        self.matrix, self._weight = _binned(data, params), _weights(data)
+        self._matrices = with_own_weights(self.matrix, params.get("max_bin"), folds.n_folds)
+        numbers = range(folds.n_folds)
+        self._weights = [
+            np.where(folds.trains(fold), self._weight, np.float32(0)) for fold in numbers
+        ]
+        self._rows = [np.flatnonzero(folds.tests(fold)) for fold in numbers]
+        self._drawn = RowDraws.of(params, len(self._weight))
+        self.boosters = [_booster(params, own, self._drawn) for own in self._matrices]
+        self._loss = LogLoss(data.Y, np.where(folds.tested, self._weight, np.float32(0)))
+        self._at_once = rounds_at_once(self.matrix)
+        self.n_steps = -(-(len(self._rounds) - 1) // self._at_once)
+        n_margins = n_ahead() * self._at_once
+        self._margins = [np.zeros(data.Y.shape, np.float32) for _ in range(n_margins)]
+        self.best_margins = np.zeros(data.Y.shape, np.float32)
+        self.n_best, self._best_loss = 0, np.inf
+
+    def advance(self, fold: int, step: int) -> None:
+        """Train the booster of a fold, and keep its margins at the looks of a step."""
+        looks = self._of_step(step)
+        rounds = range(self._rounds[looks.start], self._rounds[looks.stop])
+        bits: list[np.random.PCG64 | None] = []
+        if self._drawn is not None:
+            bits = [self._drawn.bits(round_, fold) for round_ in rounds]
+        boost(
+            self.boosters[fold],
+            self._matrices[fold],
+            rounds,
+            weight=self._weights[fold],
+            bits=bits,
+            share=1.0 if self._drawn is None else self._drawn.share,
+            looks=Looks(
+                [self._rounds[look + 1] for look in looks],
+                [self._margins[look % len(self._margins)] for look in looks],
+                self._rows[fold],
+            ),
+        )
+
+    def is_over(self, step: int) -> bool:
+        """Compute the log-loss of all folds at the looks of a step, and tell whether to end."""
+        return any(self._ends(look) for look in self._of_step(step))
+
+    def _of_step(self, step: int) -> range:
+        first = step * self._at_once
+        return range(first, min(first + self._at_once, len(self._rounds) - 1))
+
+    def _ends(self, look: int) -> bool:
+        n_rounds, place = self._rounds[look + 1], look % len(self._margins)
+        ends = self._should_end is not None and self._should_end(n_rounds)
+        margins = self._margins[place]
+        now = grand_total(self._loss(margins))
+        if now < self._best_loss:
+            self._best_loss, self.n_best = now, n_rounds
+            self._margins[place], self.best_margins = self.best_margins, margins
+            return ends
+        return ends or n_rounds - self.n_best >= self._patience
 
 
 def train_on_all_rows(
@@ -211,15 +292,21 @@ def train_on_all_rows(
         Parameters for `xgboost.train` of each, which differ in their seeds.
     """
     matrix, weight = _binned(data, params[0]), _weights(data)
-    for model, own in zip(models, params, strict=True):
-        drawn = RowDraws.of(own, len(weight))
+    matrices = with_own_weights(matrix, params[0].get("max_bin"), len(models))
+
+    def train(model: Any, own: dict[str, Any], matrix: xgb.DMatrix) -> None:
+        drawn, rounds = RowDraws.of(own, len(weight)), range(model.n_estimators)
         booster = _booster(own, matrix, drawn)
-        for round_ in range(model.n_estimators):
-            if drawn is not None:
-                rows = drawn(round_, 0) if round_ else True
-                set_weight(matrix, np.where(rows, weight, np.float32(0)))
-            boost(booster, matrix, round_)
+        if drawn is None:
+            boost(booster, matrix, rounds)
+        else:
+            for first in rounds[::_DRAWN_AT_ONCE]:
+                some = rounds[first : first + _DRAWN_AT_ONCE]
+                own_bits = [drawn.bits(round_, 0) for round_ in some]
+                boost(booster, matrix, some, weight=weight, bits=own_bits, share=drawn.share)
         _with_booster(model, booster)
+
+    run_all([partial(train, *each) for each in zip(models, params, matrices, strict=True)])
 
 
 def _binned(data: FitData, params: dict[str, Any]) -> xgb.QuantileDMatrix:

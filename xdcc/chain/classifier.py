@@ -23,6 +23,7 @@ from xdcc.base.features import Features
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin
+from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
 from xdcc.chain.loop import (
@@ -291,13 +292,14 @@ int, default="maxGain"
             folds = stratified_folds(data.Y, self.cv, params.get("seed"))
         plan = self._plan(folds)
         watch = self._watch(data.Y, self._check_eval_set(eval_set), plan)
-        boosters = train_chain(
-            data,
-            self._settled(params, plan),
-            plan,
-            watch=watch,
-            callback=self._reporter(callback),
-        )
+        with side_by_side(params.get("nthread")):
+            boosters = train_chain(
+                data,
+                self._settled(params, plan),
+                plan,
+                watch=watch,
+                callback=self._reporter(callback),
+            )
         self._learn(plan, boosters, None if watch is None else watch.scores)
         return self
 

@@ -18,11 +18,13 @@ from sklearn.base import BaseEstimator
 
 from xdcc.base.domains import Choice, Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
+from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
@@ -221,35 +223,42 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         seed, n_rows = seed_from(self.random_state), len(data.Y)
         folds = stratified_folds(data.Y, int(self.cv), seed)
         found = out_of_fold(self._first_stage(n_rows, seed), data, folds, n_jobs=self.n_jobs)
-        self.calibration_, margins = calibrate_labels(data._replace(X=found.margins), folds)
-        varied = self.calibration_.constant.varied
-        self.booster_: xgb.Booster | None = None
-        self.losses_: list[float] = []
-        self.__dict__.pop("labelset_score_", None)
-        if varied.any():
-            own = data._replace(X=margins).of_labels(varied)
-            trained = train_order_free(
-                own,
-                folds,
-                self._booster_params(n_rows, seed),
-                n_estimators=self.n_estimators,
-                n_masks=self.n_masks,
-            )
-            self.booster_, self.losses_ = trained.booster, trained.losses
-            if self.prediction == "subset_accuracy":
-                held_out = held_out_candidates(
-                    trained.of_folds, own, folds, n_beams=self.n_beams, wanted=own.whole
-                )
-                weight = own.weight
-                self.labelset_score_ = LabelsetScore.choose(
-                    ((found, own.Y[rows], weight[rows]) for rows, _, found in held_out),
-                    KnownLabelsets.of_data(own),
-                )
+        with side_by_side(self.n_jobs):
+            margins = self._learn_from_margins(data._replace(X=found.margins), folds, seed)
         self.oof_proba_ = self.calibration_.constant.in_proba(expit(margins))
         self.folds_ = folds
         self._seed = seed
         self.estimators_ = found.estimators
         return self
+
+    def _learn_from_margins(self, data: FitData, folds: NDArray[np.intp], seed: int) -> Floats:
+        """Train the booster on the margins that are X; return these, calibrated."""
+        self.calibration_, margins = calibrate_labels(data, folds)
+        varied = self.calibration_.constant.varied
+        self.booster_: xgb.Booster | None = None
+        self.losses_: list[float] = []
+        self.__dict__.pop("labelset_score_", None)
+        if not varied.any():
+            return margins
+        own = data._replace(X=margins).of_labels(varied)
+        trained = train_order_free(
+            own,
+            folds,
+            self._booster_params(len(data.Y), seed),
+            n_estimators=self.n_estimators,
+            n_masks=self.n_masks,
+        )
+        self.booster_, self.losses_ = trained.booster, trained.losses
+        if self.prediction == "subset_accuracy":
+            held_out = held_out_candidates(
+                trained.of_folds, own, folds, n_beams=self.n_beams, wanted=own.whole
+            )
+            weight = own.weight
+            self.labelset_score_ = LabelsetScore.choose(
+                ((found, own.Y[rows], weight[rows]) for rows, _, found in held_out),
+                KnownLabelsets.of_data(own),
+            )
+        return margins
 
     def predict_proba(self, X: Any, known: Any = None) -> NDArray[np.floating]:
         """Probability of every label.

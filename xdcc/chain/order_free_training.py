@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.process import late_interrupt
-from xdcc.base.rounds import boost, margins_at_hand, set_weight
-from xdcc.base.threads import n_threads
+from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
+from xdcc.base.side_by_side import n_ahead, run_in_step
+from xdcc.base.threads import threads_for
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
 
@@ -101,7 +102,7 @@ def order_free_params(
         "seed": seed,
     }
     if n_jobs not in (None, -1):
-        params["nthread"] = n_threads(n_jobs)
+        params["nthread"] = threads_for(n_jobs)
     return params
 
 
@@ -113,7 +114,7 @@ def train_order_free(
     n_estimators: int,
     n_masks: int,
 ) -> OrderFreeBoosters:
-    """Train the boosters.
+    """Train the boosters, side by side in a block of :func:`~xdcc.base.side_by_side.side_by_side`.
 
     Parameters
     ----------
@@ -156,26 +157,50 @@ def train_order_free(
         )
     params = {**params, "base_score": 0.5}
     held_out = [fold == number for number in range(folds_to_leave_out(folds))]
-    boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
-    final = xgb.Booster(params, [matrix])
+    matrices = with_own_weights(matrix, params["max_bin"], len(held_out) + 1)
+    # The last one is trained on all rows.
+    *boosters, final = [xgb.Booster(params, [own]) for own in matrices]
 
     # What is not left out has no part in the loss.
     truth[~np.any(held_out, axis=0)] = np.nan
     loss = LogLoss(truth, every)
     total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))
-    losses, n_best, now = [loss(start) / total], 0, start.copy()
-    for round_ in range(n_estimators):
-        for booster, rows in zip(boosters, held_out, strict=True):
-            set_weight(matrix, np.where(rows, np.float32(0), every))
-            boost(booster, matrix, round_)
-            now[rows] = margins_at_hand(booster, matrix)[rows]
-        set_weight(matrix, every)
-        boost(final, matrix, round_)
-        losses.append(loss(now) / total)
-        if losses[-1] < losses[n_best]:
-            n_best = round_ + 1
-        elif round_ + 1 - n_best >= PATIENCE:
-            break
+    losses, n_best = [loss(start) / total], 0
+    at_once = rounds_at_once(matrix)
+    now = [start.copy() for _ in range(n_ahead() * at_once)]
+    weights = [*(np.where(rows, np.float32(0), every) for rows in held_out), every]
+    rows_out = [*map(np.flatnonzero, held_out), np.zeros(0, np.intp)]
+
+    def rounds_of(step: int) -> range:
+        return range(step * at_once, min((step + 1) * at_once, n_estimators))
+
+    def advance(number: int, step: int) -> None:
+        rounds = rounds_of(step)
+        looks = Looks(
+            [round_ + 1 for round_ in rounds],
+            [now[round_ % len(now)] for round_ in rounds],
+            rows_out[number],
+        )
+        own, weight = matrices[number], weights[number].astype(np.float32, copy=False)
+        boost((*boosters, final)[number], own, rounds, weight=weight, looks=looks)
+
+    def is_over(step: int) -> bool:
+        nonlocal n_best
+        for round_ in rounds_of(step):
+            losses.append(loss(now[round_ % len(now)]) / total)
+            if losses[-1] < losses[n_best]:
+                n_best = round_ + 1
+            elif round_ + 1 - n_best >= PATIENCE:
+                return True
+        return False
+
+    run_in_step(
+        len(matrices),
+        -(-n_estimators // at_once),
+        advance,
+        is_over,
+        moves_cheaply=predicts_fast(matrix),
+    )
 
     if not n_best:
         return OrderFreeBoosters(None, [None] * len(boosters), losses)

@@ -25,6 +25,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ from xgboost.core import _LIB, _check_call
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import label_frequency
-from xdcc.base.rounds import boost, set_weight
+from xdcc.base.rounds import boost, quantised, with_own_weights
+from xdcc.base.side_by_side import run_all
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import PropagationRule, end_truth
@@ -266,21 +268,35 @@ class _Training:
 
         if plan.folds is None:
             booster, Y_proba = self._train(matrix, truth, params, None)
-            kept = [booster.reset()]
+            kept = [booster]
         else:
-            kept = []
-            Y_proba = np.empty(self._P.shape, dtype=np.float32)
-            for fold in range(self._n_folds):
-                out = plan.folds == fold
-                booster, of_fold = self._train(matrix, truth, params, ~out)
-                Y_proba[out] = of_fold[out]
-                if plan.ensemble:
-                    kept.append(booster.reset())
-            if not plan.ensemble:
-                booster, _ = self._train(matrix, truth, params, None)
-                kept.append(booster.reset())
+            kept, Y_proba = self._train_folds(matrix, truth, params, plan.folds)
         self.state.advance(Y_proba, plan.rule)
         return kept
+
+    def _train_folds(
+        self,
+        matrix: xgb.DMatrix,
+        truth: NDArray[np.float32],
+        params: dict[str, Any],
+        folds: NDArray[np.intp],
+    ) -> tuple[list[xgb.Booster], NDArray[np.float32]]:
+        """Train a booster without each fold; return those that are kept, and all predictions."""
+        Y_proba = np.empty(self._P.shape, dtype=np.float32)
+        # A further booster is trained on all rows if those of the folds are not kept.
+        n_boosters = self._n_folds + (not self._plan.ensemble)
+        matrices = with_own_weights(matrix, params.get("max_bin"), n_boosters)
+
+        def train(number: int) -> xgb.Booster | None:
+            if number == self._n_folds:
+                return self._train(matrices[number], truth, params, None)[0]
+            out = folds == number
+            booster, of_fold = self._train(matrices[number], truth, params, ~out)
+            Y_proba[out] = of_fold[out]
+            return booster if self._plan.ensemble else None
+
+        trained = run_all([partial(train, number) for number in range(n_boosters)])
+        return [booster for booster in trained if booster is not None], Y_proba
 
     def _train(
         self,
@@ -289,22 +305,22 @@ class _Training:
         params: dict[str, Any],
         rows: NDArray[np.bool_] | None,
     ) -> tuple[xgb.Booster, NDArray[np.float32]]:
-        """Train a booster on some rows; return it, not yet reset, and its predictions for all."""
+        """Train a booster on some rows; return it and its predictions for all."""
         weight = self._data.sample_weight
         counts = ~self.state.ended if rows is None else rows & ~self.state.ended
         # With folds the matrix has the weights of the booster before, even if all rows count.
         if self._plan.folds is not None or not counts.all():
             weight = np.where(counts, 1 if weight is None else weight, 0).astype(np.float32)
-            set_weight(matrix, weight)
+            matrix.set_weight(weight)
         if self._plan.separate_and_conquer and "base_score" not in params:
             params = {**params, "base_score": open_base_score(truth, weight, self._P)}
         booster = xgb.Booster(params, [matrix])
-        for boosting_round in range(self._plan.n_estimators):
-            boost(booster, matrix, boosting_round)
-        # The booster still has its predictions on this matrix at hand. After a reset, with which
-        # `xgboost.train` ends, it would have to traverse its trees. Callers that keep the booster
-        # must reset it; the others save the time, as a reset writes and reads the model.
-        return booster, booster.predict(matrix, strict_shape=True)
+        boost(booster, matrix, range(self._plan.n_estimators))
+        # The booster has its predictions on this matrix at hand until it is reset, with which
+        # `xgboost.train` ends.
+        predicted = booster.predict(matrix, strict_shape=True)
+        is_kept = rows is None or self._plan.ensemble  # a reset writes and reads the model
+        return booster.reset() if is_kept else booster, predicted
 
 
 def open_base_score(
@@ -339,11 +355,7 @@ class QuantisedFeatures:
     """
 
     def __init__(self, data: FitData, *, max_bin: int | None, n_threads: int | None) -> None:
-        matrix = data.matrix(n_threads)
-        handle = ctypes.c_void_p()
-        config = json.dumps({"max_bin": max_bin}).encode()
-        _check_call(_LIB.XDCCQuantiseFeatures(matrix.handle, config, ctypes.byref(handle)))
-        self._features = xgb.DMatrix(handle)
+        self._features = quantised(data.matrix(n_threads), max_bin)
 
     def joined(self, P: NDArray[np.float32]) -> xgb.DMatrix:
         """Make the matrix of a round: bins of X and the label features P, `(n_samples, n_labels)`.

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import (
@@ -23,6 +22,7 @@ from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.labels import check_labels_as_in_fit
 from xdcc.base.seeds import generator_from
+from xdcc.base.side_by_side import one_blas_thread, side_by_side
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.growth import Grower, Growth
 from xdcc.ctbn.learner import (
@@ -38,7 +38,7 @@ from xdcc.ctbn.structure import Search
 from xdcc.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.linear.design import Design
-from xdcc.linear.logistic import Matrix, Penalty, Run, solver_threads
+from xdcc.linear.logistic import Matrix, Penalty
 
 Inference = Literal["anneal", "exact"]
 
@@ -140,9 +140,9 @@ class BaseCTBN(MultiLabelEstimator):
         random = generator_from(self.random_state)
         self._seed = random.randint(2**31 - 1)
         labels = data.Y.astype(np.float64)
-        with solver_threads(self.n_jobs) as run:
+        with side_by_side(self.n_jobs):
             rows = self._learn_design(data.X)
-            learners = self._learners(rows, labels, run, random)
+            learners = self._learners(rows, labels, random)
             search = Search(self.n_parent_candidates, bool(self.verbose))
             grower = Grower(*learners, EMLimits(), random, search)
             mixture, growth = grower.grow(rows, labels, self.max_components)
@@ -186,7 +186,7 @@ class BaseCTBN(MultiLabelEstimator):
         """
         checked = self._check_X(X)
         labels = check_labels_as_in_fit(self, checked, Y)
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
 
     def sample(
@@ -241,11 +241,7 @@ class BaseCTBN(MultiLabelEstimator):
         return X if self._design is None else self._design.transform(X)
 
     def _learners(
-        self,
-        rows: Matrix,
-        labels: NDArray[np.float64],
-        run: Run,
-        random: np.random.RandomState,
+        self, rows: Matrix, labels: NDArray[np.float64], random: np.random.RandomState
     ) -> tuple[Learner, Learner]:
         """Return the learners while the mixture grows, and for the final models."""
         if self.base_estimator is not None:
@@ -256,8 +252,8 @@ class BaseCTBN(MultiLabelEstimator):
         exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_solver_iter)
         rough = replace(exact, tol=_ROUGH_TOL)
         return (
-            LogisticLearner(rough, self.parent_effect, run),
-            LogisticLearner(exact, self.parent_effect, run),
+            LogisticLearner(rough, self.parent_effect),
+            LogisticLearner(exact, self.parent_effect),
         )
 
     def _keep(self, growth: Growth) -> None:
@@ -279,7 +275,7 @@ class BaseCTBN(MultiLabelEstimator):
         self.log_likelihood_curve_ = growth.final_curve
 
     def _log_cpds(self, X: Features) -> list[NDArray[np.float64]]:
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return self.mixture_.log_cpds(self._rows(X))
 
     def _marginals(self, X: Features) -> NDArray[np.float64]:

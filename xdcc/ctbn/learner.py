@@ -25,10 +25,8 @@ from xdcc.linear.logistic import (
     Matrix,
     Penalty,
     Problems,
-    Run,
     Solution,
     linear_predictor,
-    one_by_one,
     solve,
 )
 from xdcc.linear.path import FoldPath
@@ -127,7 +125,6 @@ class LogisticLearner:
 
     penalties: Penalty
     parent_effect: ParentEffect  # the parent as a feature, or a model for each of its values
-    run: Run = one_by_one
 
     def fit(
         self,
@@ -161,8 +158,8 @@ class LogisticLearner:
         problems = Problems(targets, weights, extra)
         constant = ~((weights * targets).any(axis=0) & (weights * (1 - targets)).any(axis=0))
         if not constant.any():
-            return solve(X, problems, self.penalties, start, self.run)
-        varying = solve(X, problems.take(~constant), self.penalties, start[:, ~constant], self.run)
+            return solve(X, problems, self.penalties, start)
+        varying = solve(X, problems.take(~constant), self.penalties, start[:, ~constant])
         # A constant label has only an intercept, which its penalty keeps finite.
         alone = replace(problems.take(constant), extra=np.zeros((X.shape[0], constant.sum())))
         begin = np.where(weights.any(axis=0), start[-2:] * [[0], [1]], 0)[:, constant]

@@ -144,8 +144,9 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
         union(of_all).unique()
         for of_all in zip(*(summary.categories for summary in summaries), strict=True)
     ]
-    # At least one for each summary, and as many as a column has categories.
-    n_rows = max([len(summaries), *map(len, categories)])
+    # At least one for each summary, and two for each category of a column, which so is no
+    # identifier of rows.
+    n_rows = max([len(summaries), *(2 * len(of_column) for of_column in categories)])
     summaries = [summaries[i % len(summaries)] for i in range(n_rows)]
     X: Any = np.zeros((n_rows, layout.n_features))
     if layout.is_sparse:
@@ -153,7 +154,8 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
     elif layout.feature_names is not None or categories:
         X = pd.DataFrame(X, columns=layout.feature_names)
     for position, occurring in zip(layout.categorical, categories, strict=True):
-        codes = np.append(occurring.codes, np.full(n_rows - len(occurring), -1))
+        codes = np.full(n_rows, -1)
+        codes[: 2 * len(occurring)] = np.tile(occurring.codes, 2)
         X.isetitem(position, pd.Categorical.from_codes(codes, dtype=occurring.dtype))
     Y: Any = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
     if layout.labels_are_named:

@@ -1,12 +1,14 @@
 """`MultiLabelDataset`: features and binary labels of samples, with their names and types."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from xdcc.data.frame import parts_of_frame
 
 type Features = NDArray[np.float64] | sparse.csr_array
 type Labels = NDArray[np.int8] | NDArray[np.float64]
@@ -65,6 +67,53 @@ class MultiLabelDataset:
     name: str
     dropped: tuple[str, ...] = ()
     sample_weight: NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        labels: Sequence[str],
+        *,
+        ignore: Sequence[str] = (),
+        name: str = "frame",
+    ) -> Self:
+        """Make a data set from a DataFrame that has a column for each feature and label.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Of pandas, Polars, PyArrow or any other library that estimators take.
+        labels : sequence of str
+            The label columns. Values are 0, 1, false, true, or missing if unknown.
+        ignore : sequence of str, default=()
+            Columns that are neither labels nor features, such as identifiers; they are `dropped`.
+        name : str, default="frame"
+            Name of the data set.
+
+        Returns
+        -------
+        MultiLabelDataset
+            The other columns are features, in their order: numbers are numeric, truth values,
+            categories and names nominal. Missing values are NaN.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, a label has another value, there is no label or no feature, or
+            a feature contains dates or free text; the message names the column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"id": [7, 8], "hue": ["red", "blue"], "soft": [1, 0]})
+        >>> toys = MultiLabelDataset.from_frame(frame, ["soft"], ignore=["id"], name="toys")
+        >>> toys
+        <MultiLabelDataset 'toys': 2 samples, 1 features (dense), 1 labels, cardinality 0.500>
+        >>> toys.feature_names, toys.categories
+        (('hue',), (('blue', 'red'),))
+        """
+        parts = parts_of_frame(frame, labels, ignore, name)
+        return cls(**parts | {"Y": as_labels(parts["Y"])})
 
     def __post_init__(self) -> None:
         self._check_lengths()

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
@@ -311,6 +312,12 @@ class LabelCalibration:
     def margins(self, margins: NDArray[np.floating]) -> Floats:
         """Calibrate margins of shape (n_samples, n_labels)."""
         return self.constant.in_margins(self.slope * margins + self.intercept)
+
+    def contributions(self, found: Contributions) -> Contributions:
+        """Explain calibrated margins; `found` explains those that are not calibrated."""
+        varied = self.constant.varied
+        scaled = found.scaled(np.where(varied, self.slope, 0), np.where(varied, self.intercept, 0))
+        return scaled._replace(bias=self.constant.in_margins(scaled.bias))
 
     def proba(self, margins: NDArray[np.floating]) -> Floats:
         """Compute probabilities from margins, both `(n_samples, n_labels)`."""

@@ -4,6 +4,13 @@ A constrained label has a threshold of its own, learned from out-of-fold margins
 meet the constraint the one with the best F1 of the label (the lowest cost, if costs are the
 measure). The other labels are predicted by the decision rule that is best for the measure;
 :class:`~xdcc.decision.rules.ConstrainedRule` joins the two.
+
+Confidence is that of the lower limit of Clopper and Pearson's interval. Rows with different weights
+count as fewer rows with equal weights: as (sum of w)^2 / (sum of w^2), which does not depend on the
+scale of the weights. Of many thresholds some would reach a limit by chance, so only
+``N_TESTED`` are tested, whose numbers of predicted rows are a geometric series. Sources:
+Clopper, Pearson: "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial"
+(Biometrika 26, 1934); Kish: "Survey Sampling" (1965).
 """
 
 import warnings
@@ -21,6 +28,12 @@ from xdcc.base.categories import PACKAGE
 from xdcc.base.domains import Number
 from xdcc.base.fit_data import FitData
 from xdcc.decision.cuts import Cuts, Floats
+
+NEVER = np.inf
+"""The threshold of a label that is never predicted."""
+
+N_TESTED = 50
+"""Thresholds that are tested with confidence."""
 
 _ROUNDING = 1e-9
 """Of sums of weights."""
@@ -43,20 +56,31 @@ class _Floor(ABC):
                 raise ValueError(f"{type(self).__name__}: {name}={value!r} must be {domain}.")
 
     @abstractmethod
-    def _among(self, true: Floats, predicted: Floats) -> Floats:
-        """Count the rows of which a share is to be high."""
+    def _among(self, counts: "_Counts") -> tuple[Floats, Floats]:
+        """Add up the weights, and their squares, of the rows of which a share is to be high."""
 
-    def values(self, true: Floats, predicted: Floats, both: Floats) -> Floats:
-        """Return the share, or the least that it is with this confidence; -1 of no rows."""
-        among = self._among(true, predicted)
-        both = np.minimum(both, among)
+    @abstractmethod
+    def fallback(self, values: Floats) -> NDArray[np.bool_]:
+        """Tell which thresholds can be taken if none meets the floor; none: no prediction."""
+
+    def values(self, counts: "_Counts") -> Floats:
+        """Return the share, or the least that it is with this confidence.
+
+        It is -1 of no rows, and with confidence for thresholds that are not tested.
+        """
+        among, squares = self._among(counts)
+        some = among > 0
+        both = np.minimum(counts.both, among)
         if self.confidence is None:
-            share = np.divide(both, among, out=np.zeros(len(among)), where=among > 0)
-        else:
-            share = np.zeros(len(among))
-            some = both > 0
-            share[some] = beta.ppf(1 - self.confidence, both[some], among[some] - both[some] + 1)
-        return np.where(among > 0, share, -1.0)
+            return np.divide(both, among, out=np.full(len(among), -1.0), where=some)
+        # As if so many rows of weight 1 had been found.
+        rows = np.divide(among, squares, out=np.zeros(len(among)), where=some)
+        some &= counts.tested
+        share = np.where(some, 0.0, -1.0)
+        some &= both > 0
+        found, n_rows = (both * rows)[some], (among * rows)[some]
+        share[some] = beta.ppf(1 - self.confidence, found, n_rows - found + 1)
+        return share
 
 
 _DOMAINS = {
@@ -73,9 +97,14 @@ class Precision(_Floor):
     at_least : float
         Above 0, at most 1.
     confidence : float, optional
-        The precision has to be as high with this confidence (the lower limit of Clopper and
-        Pearson's interval, a weight w counting as w rows). None: in the rows that the threshold is
+        The precision has to be as high with this confidence: the lower limit of Clopper and
+        Pearson's interval, with the effective number of rows, (sum of w)^2 / (sum of w^2), if they
+        have weights w; their scale does not matter. None: in the rows that the threshold is
         chosen on. It will often be a bit lower in new rows, as the threshold suits those rows.
+
+    Notes
+    -----
+    If no threshold reaches it, the label is never predicted, which a warning says.
 
     Examples
     --------
@@ -85,8 +114,12 @@ class Precision(_Floor):
 
     kind: ClassVar[str] = "precision"
 
-    def _among(self, true: Floats, predicted: Floats) -> Floats:
-        return predicted
+    def _among(self, counts: "_Counts") -> tuple[Floats, Floats]:
+        return counts.predicted, counts.predicted_squares
+
+    def fallback(self, values: Floats) -> NDArray[np.bool_]:
+        """Take none."""
+        return np.zeros(len(values), dtype=bool)
 
 
 class Recall(_Floor):
@@ -99,6 +132,11 @@ class Recall(_Floor):
     confidence : float, optional
         As for :class:`Precision`.
 
+    Notes
+    -----
+    If no threshold reaches it with the confidence, as there are too few rows with the label, the
+    threshold is the best of those that find all of them, which a warning says.
+
     Examples
     --------
     >>> Recall(0.8)
@@ -107,8 +145,12 @@ class Recall(_Floor):
 
     kind: ClassVar[str] = "recall"
 
-    def _among(self, true: Floats, predicted: Floats) -> Floats:
-        return np.broadcast_to(true, predicted.shape)
+    def _among(self, counts: "_Counts") -> tuple[Floats, Floats]:
+        return counts.true, counts.true_squares
+
+    def fallback(self, values: Floats) -> NDArray[np.bool_]:
+        """Take those that come nearest, if a row has the label."""
+        return (values > 0) & (values >= values.max() - _ROUNDING)
 
 
 type Constraint = Precision | Recall | float
@@ -233,7 +275,8 @@ class LabelConstraints(NamedTuple):
         Warns
         -----
         UserWarning
-            If no threshold meets a constraint in the rows that it is learned from.
+            If no threshold meets a constraint in the rows that it is learned from; it names the
+            labels and says what they get.
         """
         predicted = np.zeros(data.Y.shape, dtype=np.int8)
         for fold in np.unique(folds):
@@ -242,16 +285,25 @@ class LabelConstraints(NamedTuple):
             predicted[out] = self.decide(predicted[out], data.X[out], thresholds)
         table: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         learned = self.thresholds(data, prices).tolist()
+        missed = []
         for label, name, constraint, threshold in zip(
             self.labels, self.names, self.constraints, learned, strict=True
         ):
-            reached = True
+            miss = None
             if isinstance(constraint, _Floor):
-                reached = _Counts.of(data, label).reaches(constraint, threshold, name)
-            row = [name, str(constraint), threshold, reached]
+                miss = _Counts.of(data, label).miss(constraint, threshold)
+            if miss is not None:
+                missed.append(f"label {name!r} cannot have {miss}")
+            row = [name, str(constraint), threshold, miss is None]
             row += _scores(data, label, predicted[:, label] == 1)
             for column, entry in zip(table.values(), row, strict=True):
                 column.append(entry)
+        if missed:
+            warnings.warn(
+                f"Constraints that no threshold meets: {'; '.join(missed)}.",
+                UserWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
         return table
 
 
@@ -265,50 +317,63 @@ def _scores(data: FitData, label: int, predicted: NDArray[np.bool_]) -> list[flo
 
 
 class _Counts(NamedTuple):
-    """Sums of weights of the rows in which a label is known, for each threshold."""
+    """Sums over the rows in which a label is known, for each threshold, (n_thresholds,) each.
+
+    Of weights, and of their squares: of rows with the label, rows predicted, and both. `tested`
+    tells which are tested with confidence.
+    """
 
     thresholds: Floats
     true: Floats
+    true_squares: Floats
     predicted: Floats
+    predicted_squares: Floats
     both: Floats
+    tested: NDArray[np.bool_]
 
     @classmethod
     def of(cls, data: FitData, label: int) -> "_Counts":
         known = data.known[:, label]
         if not known.any():
-            return cls(np.ones(1), *np.zeros((3, 1)))
-        weight = data.weight[known]
-        weight_true = weight * data.truth[known, label]
+            none = np.zeros(1)
+            return cls(np.array([NEVER]), none, none, none, none, none, np.ones(1, dtype=bool))
+        weight, truth = data.weight[known], data.truth[known, label]
         cuts = Cuts.of(expit(data.X[known, label].astype(np.float64)))
-        true = np.full(len(cuts.thresholds), weight_true.sum())
-        return cls(cuts.thresholds, true, cuts.sums(weight), cuts.sums(weight_true))
+        tested = np.zeros(len(cuts.thresholds), dtype=bool)
+        sizes = np.round(np.geomspace(1, len(weight), N_TESTED))
+        tested[np.searchsorted(cuts.sizes, sizes)] = True
+        return cls(
+            cuts.thresholds,
+            np.full(len(tested), (weight * truth).sum()),
+            np.full(len(tested), (weight**2 * truth).sum()),
+            cuts.sums(weight),
+            cuts.sums(weight**2),
+            cuts.sums(weight * truth),
+            tested,
+        )
 
     def best(self, floor: _Floor, prices: Sequence[float] | None) -> float:
-        """Choose the threshold of the best F1 that meets a floor, or comes nearest to it."""
-        values = floor.values(self.true, self.predicted, self.both)
-        nearest = min(floor.at_least, values.max())
-        if nearest <= 0:  # no row has the label
-            return float(self.thresholds[0])
+        """Choose the threshold of the best F1 that meets a floor, or takes its place."""
+        values = floor.values(self)
+        meets = values >= floor.at_least - _ROUNDING
+        if not meets.any():
+            meets = floor.fallback(values)
+        if not meets.any():
+            return NEVER
         if prices is None:
             goodness = 2 * self.both / (self.true + self.predicted)
         else:
             goodness = prices[0] * (self.both - self.predicted) + prices[1] * self.both
-        meets = values >= nearest - _ROUNDING
         return float(self.thresholds[np.argmax(np.where(meets, goodness, -np.inf))])
 
-    def reaches(self, floor: _Floor, threshold: float, name: str) -> bool:
-        """Tell whether the threshold of a label meets a floor; warn if not."""
-        at = int(np.argmax(self.thresholds == threshold))
-        value = float(floor.values(self.true, self.predicted, self.both)[at])
-        if value >= floor.at_least - _ROUNDING:
-            return True
+    def miss(self, floor: _Floor, threshold: float) -> str | None:
+        """Say what a label cannot have, and what it gets; None if the threshold meets a floor."""
+        values = floor.values(self)
+        best = values.max()
+        if best >= floor.at_least - _ROUNDING:
+            return None
         sure = "" if floor.confidence is None else f" with confidence {floor.confidence:g}"
-        recall = self.both[at] / self.true[at] if self.true[at] else 0.0
-        warnings.warn(
-            f"Label {name!r} cannot have a {floor.kind} of {floor.at_least:g}{sure}. The best is "
-            f"{max(value, 0):.3g}, at the threshold {threshold:.3g}, where its recall is "
-            f"{recall:.3g}.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-        return False
+        said = f"a {floor.kind} of {floor.at_least:g}{sure} (the best is {max(best, 0):.3g}) and "
+        if threshold == NEVER:
+            return f"{said}is never predicted"
+        return f"{said}gets the threshold {threshold:.3g}"

@@ -17,7 +17,8 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from xdcc.base.checks import check_fit_labels, learned_by
+from xdcc.base.checks import check_fit_labels, learned_by, warn_of_mistakes
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
@@ -64,11 +65,12 @@ class Decider(MultiLabelEstimator):
     def _begin_unchecked(self, X: Any, Y: Any, sample_weight: Any) -> FitData:
         """Begin as `_begin_fit`, but leave X as it is."""
         self._check_params()
-        X = as_pandas(X)
+        given, X = X, as_pandas(X)
         # Numbers of rows and features, names of features; the classifiers check what X holds.
         validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
         data = check_fit_labels(self, Y, sample_weight)
         check_consistent_length(X, data.Y)
+        warn_of_mistakes(given, Y, data)
         return data._replace(X=X, learned=learned_by(self))
 
     def _learn_from(self, data: FitData) -> None:
@@ -217,8 +219,15 @@ class DecidingEnsemble(Decider):
     def _joint_margins(self, X: Any) -> Floats:
         """Predict the log-odds of the classifiers together, `(n_samples, n_labels)`."""
 
+    @abstractmethod
+    def _joint_contributions(self, X: Any) -> Contributions:
+        """Explain the log-odds of the classifiers together."""
+
     def _margins(self, X: Any) -> Floats:
         return self.calibration_.margins(self._joint_margins(X))
+
+    def _contributions(self, X: Any) -> Contributions:
+        return self.calibration_.contributions(self._joint_contributions(X))
 
     def _proba(self, X: Any) -> Floats:
         return self.calibration_.constant.in_proba(expit(self._margins(X)))

@@ -10,10 +10,10 @@ their predictions.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
@@ -23,6 +23,7 @@ from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, TrainsOutOfFold
 from xdcc.base.labels import label_scores
 from xdcc.base.margins import margins_of
+from xdcc.base.side_by_side import run_all, side_by_side
 from xdcc.base.threads import n_threads
 from xdcc.decision.cuts import Floats, check_proba
 
@@ -115,7 +116,8 @@ def cross_fit(
         What to predict: :func:`margins_by` or :func:`proba_by`.
     n_jobs : int or None, default=None
         How many folds are trained at a time, in threads; -1 for as many as there are CPUs, -2 for
-        one less, and so on. None is 1 if the classifier has an `n_jobs` of its own, else -1.
+        one less, and so on. None is the `n_jobs` of an estimator of this package, 1 if another
+        classifier has an `n_jobs` of its own, and else -1.
 
     Returns
     -------
@@ -136,11 +138,13 @@ def cross_fit(
         model = fit_on(clone(estimator), data, others)
         return model, predict(model, take_rows(data.X, rows), n_labels)
 
-    if n_jobs is None:
-        n_jobs = 1 if hasattr(estimator, "n_jobs") else -1
+    of_package = isinstance(estimator, MultiLabelEstimator)
+    if n_jobs is None and hasattr(estimator, "n_jobs"):
+        n_jobs = estimator.n_jobs if of_package else 1
     # Threads, so that nothing has to be pickled; what takes long runs without the interpreter.
-    parallel = Parallel(n_jobs=min(n_threads(n_jobs), parts.n_folds), prefer="threads")
-    found = parallel(delayed(fold_model)(fold) for fold in range(parts.n_folds))
+    n = n_threads(n_jobs) if of_package else min(n_threads(n_jobs), parts.n_folds)
+    with side_by_side(n, limit_blas=of_package):
+        found = run_all([partial(fold_model, fold) for fold in range(parts.n_folds)])
     predicted = np.full(data.Y.shape, np.nan)
     for fold, (_, of_fold) in enumerate(found):
         predicted[parts.tests(fold)] = of_fold

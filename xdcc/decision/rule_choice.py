@@ -8,6 +8,7 @@ the choice is repeated on rows drawn with replacement, and evaluated on the rows
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
+from xdcc.base.side_by_side import run_all
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
 from xdcc.decision.constraints import LabelConstraints, Prices
 from xdcc.decision.cuts import Floats
@@ -101,11 +103,14 @@ def try_rules(
         suitable = [name for name in suitable if name not in LABELSET_RULES]
     judged, folds_judged = data.take(rows), folds[rows]
     most_pairs = MOST_PAIRS * min(entries, SAMPLE_ENTRIES) // SAMPLE_ENTRIES
-    rules: list[Any] = list(learn_rules(suitable, judged, target, most_pairs))
-    if constraints:
-        rules = [constrained(rule, data, constraints, measure) for rule in rules]
-    predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
-    for fold in np.unique(folds_judged):
+
+    def learn() -> list[Any]:
+        rules = list(learn_rules(suitable, judged, target, most_pairs))
+        if not constraints:
+            return rules
+        return [constrained(rule, data, constraints, measure) for rule in rules]
+
+    def predict(fold: int) -> list[NDArray[np.int8]]:
         out = folds_judged == fold
         of_others = predict_with_all(
             learn_rules(suitable, judged.take(~out), target, most_pairs), judged.X[out]
@@ -116,8 +121,16 @@ def try_rules(
             )
             for found in of_others:
                 constraints.decide(found, judged.X[out], thresholds)
+        return of_others
+
+    numbers = np.unique(folds_judged).tolist()
+    tasks: list[Callable[[], list[Any]]] = [learn, *(partial(predict, fold) for fold in numbers)]
+    # A user's function is not called by several threads.
+    rules, *of_folds = [task() for task in tasks] if callable(measure) else run_all(tasks)
+    predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
+    for fold, of_others in zip(numbers, of_folds, strict=True):
         for labels, found in zip(predicted, of_others, strict=True):
-            labels[out] = found
+            labels[folds_judged == fold] = found
     return trial_of(rules, predicted, judged, measure)
 
 

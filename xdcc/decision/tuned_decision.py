@@ -14,12 +14,15 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything, Choice, Either, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
+from xdcc.base.side_by_side import side_by_side
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import Constraint
+from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
@@ -90,9 +93,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Seed of the folds and of drawn rows; None is the seed 0. The estimator has a seed of its
         own.
     n_jobs : int or None, default=None
-        How many folds are trained at a time, in threads; -1 for as many as there are CPUs that the
-        process may use, -2 for one less, and so on. None is one if the estimator has an `n_jobs` of
-        its own, else as -1. An estimator that trains all folds by itself uses its own `n_jobs`. It
+        How many folds are trained at a time, in threads, and rules tried; -1 for as many as there
+        are CPUs that the process may use, -2 for one less, and so on. None is the `n_jobs` of an
+        estimator of this package, one fold at a time if another estimator has an `n_jobs` of its
+        own, and else as -1. An estimator that trains all folds by itself uses its own `n_jobs`. It
         does not change the model.
 
     Attributes
@@ -204,25 +208,28 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Warns
         -----
         UserWarning
-            If a constraint cannot be met. The threshold that comes nearest is taken.
+            If a constraint cannot be met: a label without the precision is never predicted, one
+            without the recall wherever that finds all of its rows.
         """
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
-        if self.calibrate:
-            calibration, margins = calibrate_labels(data._replace(X=found.margins), folds.test)
-        else:
-            calibration = LabelCalibration.without_scaling(data)
-            margins = calibration.margins(found.margins)
-        tested = folds.of_tested(data._replace(X=margins))
-        choice = choose_rule(
-            *tested,
-            measure=self._measure_of_labels(),
-            names=None if isinstance(self.rules, str) else self.rules,
-            constraints=self._constraints_of_labels(),
-            seed=seed,
-        )
+        n_jobs = getattr(self.estimator, "n_jobs", None) if self.n_jobs is None else self.n_jobs
+        with side_by_side(n_jobs):
+            if self.calibrate:
+                calibration, margins = calibrate_labels(data._replace(X=found.margins), folds.test)
+            else:
+                calibration = LabelCalibration.without_scaling(data)
+                margins = calibration.margins(found.margins)
+            tested = folds.of_tested(data._replace(X=margins))
+            choice = choose_rule(
+                *tested,
+                measure=self._measure_of_labels(),
+                names=None if isinstance(self.rules, str) else self.rules,
+                constraints=self._constraints_of_labels(),
+                seed=seed,
+            )
         self._report_constraints(*tested)
         self.estimators_ = found.estimators if self.ensemble else [fit_on(found.unfitted, data)]
         self.folds_ = folds.test
@@ -243,6 +250,9 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     def _joint_margins(self, X: Any) -> Floats:
         return mean_margins(self.estimators_, X, self.n_labels_)
+
+    def _joint_contributions(self, X: Any) -> Contributions:
+        return mean_contributions(self.estimators_, X)
 
 
 class _Names:

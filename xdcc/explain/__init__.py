@@ -6,8 +6,9 @@ numbers. ``plot_rounds``, ``plot_order``, ``plot_dependencies``, ``plot_shap`` a
 
 Explanations have a round for each chain step. In an :class:`~xdcc.chain.OrderFreeChainClassifier`,
 the features are the initial margins. A :class:`~xdcc.boosting.MultiLabelXGBClassifier`, and the
-mixture of boosters in a :class:`~xdcc.MultiLabelClassifier`, have one round that decides all
-labels, without label features. ``label_dependencies`` requires a chain, for example the one in the
+boosters in the mixture of a :class:`~xdcc.MultiLabelClassifier`, have one round that decides all
+labels, without label features. ``shap_values`` explains all members of a mixture, and forests and
+linear models by themselves. ``label_dependencies`` requires a chain, for example the one in the
 decision rule of a ``MultiLabelClassifier``.
 """
 

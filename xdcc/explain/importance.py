@@ -2,9 +2,10 @@
 
 :func:`feature_importance` is XGBoost's importance, for all boosters of a round together.
 :func:`shap_values` computes the contribution of each feature and propagated label to a prediction.
-XGBoost computes exact SHAP values of trees with vector leaves for each label. The values of a label
-sum to its margin, the log-odds of its probability. In a round with several boosters, probabilities
-are averaged, which is not additive; the SHAP values are those of the mean margin.
+The values of a label sum to its margin, the log-odds of its probability. Boosters, forests, linear
+models and what is built on them explain themselves (`_contributions`). Of a chain, XGBoost explains
+the boosters of each round. In a round with several boosters, probabilities are averaged, which is
+not additive; the SHAP values are those of the mean margin.
 """
 
 from dataclasses import dataclass
@@ -16,9 +17,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.domains import Choice, Number, check_domain
+from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.threads import n_threads
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
-from xdcc.explain.walks import Model, Round, Walk, documented_explanation, round_matrix, walk_of
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.explain.walks import (
+    Model,
+    Round,
+    Walk,
+    documented_explanation,
+    explained_names,
+    feature_names,
+    round_matrix,
+    walk_of,
+)
 
 
 @dataclass(frozen=True)
@@ -29,9 +42,9 @@ class ShapValues:
     ----------
     values : float32 array of shape (n_samples, n_labels, n_features + n_propagated + 1)
         For each row and predicted label: the contribution of each feature of X, of each propagated
-        label (n_propagated is n_labels in a chain, 0 in a single booster), and the bias, the
-        expected margin. An undecided label can have a contribution, too, as being undecided is
-        information.
+        label (n_propagated is n_labels in a chain, 0 in other models), and the bias, the margin
+        if nothing is known of the row. An undecided label can have a contribution, too, as being
+        undecided is information.
     feature_names : list of str
         Names of the features.
     label_names : list of str
@@ -73,7 +86,7 @@ class ShapValues:
 
     @property
     def bias(self) -> NDArray[np.float32]:
-        """The expected margin, (n_samples, n_labels)."""
+        """The margin if nothing is known of the row, (n_samples, n_labels)."""
         return self.values[:, :, -1]
 
     def explanation(self, X: Any = None) -> Any:
@@ -131,33 +144,55 @@ class ShapValues:
 
 
 @documented_explanation
-def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
+def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -> ShapValues:
     """Explain the predictions of a model by SHAP values.
 
-    Label features are the values that the chain propagated before the round; their own dependence
-    on X is not attributed to features. The computation needs memory for n_samples * n_labels *
-    (n_features + n_propagated + 1) numbers, and much more time than prediction.
+    The computation needs memory for n_samples * n_labels * (n_features + n_propagated + 1) numbers,
+    and much more time than prediction.
 
     Parameters
     ----------
-    {model}
+    model : chain or other classifier
+        A fitted DynamicChainClassifier, OrderFreeChainClassifier, MultiLabelXGBClassifier,
+        SketchedExtraTreesClassifier or LogisticLabels; or a MultiLabelClassifier or
+        TunedDecisionClassifierCV, all members of which are of the last three kinds.
     {rows}
     round_ : int, optional
-        The round to explain, from 1. By default, each label of a row is explained by the round that
-        propagated it, or by the last round of the row if it was not propagated.
+        The round of a chain to explain, from 1. By default, each label of a row is explained by the
+        round that propagated it, or by the last round of the row if it was not propagated.
 
     Returns
     -------
     ShapValues
-        The sum over the last axis is the (mean) margin of the boosters of the round. An end label
-        is not explained. Its method `explanation` makes an `Explanation` of the package shap.
+        The sum over the last axis is the margin of the model, its log-odds before the decision
+        rule; of a chain, the (mean) margin of the boosters of the round. Labels that were constant
+        in `fit` are left out if the model treats them by itself, and so is an end label. Its
+        method `explanation` makes an `Explanation` of the package shap.
 
     Raises
     ------
-    {model_errors}
+    NotFittedError
+        If the model is not fitted.
+    TypeError
+        If the model, or one of its members, cannot be explained; the message names it.
     ValueError
         If there is no such round, or X is not as described or has a different number of features
         than in `fit`.
+
+    Notes
+    -----
+    Label features of a chain are the values that it propagated before the round; their own
+    dependence on X is not attributed to features.
+
+    Trees, of boosters and forests, have path-dependent values: a feature that is not given takes
+    both branches of a test, weighted by the training rows. Margins of a forest are log-odds of a
+    mean of trees: the difference from the log-odds of the expected mean is divided in proportion to
+    the values of the mean (:mod:`xdcc.forest.contributions`). A linear model has the values
+    ``w * (x - mean)``, with the means of the training rows, after imputation, encoding and scaling;
+    the length of a text is not attributed to words. Calibration and mixtures are linear. A second
+    level of a mixture has values averaged over 32 orders of the features
+    (:mod:`xdcc.automatic.contributions`), which takes about as long as 32 * n_features predictions
+    of it for each row.
 
     Examples
     --------
@@ -167,6 +202,8 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     >>> shap_values(chain.fit(data.X, data.Y), data.X).values.shape
     (100, 3, 8)
     """
+    if not isinstance(model, DynamicChainClassifier | OrderFreeChainClassifier):
+        return _of_additive(model, X, round_)
     walk = walk_of(model)
     if round_ is not None:
         check_domain("round_", round_, Number(low=1, high=walk.n_rounds, whole=True))
@@ -182,6 +219,22 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     return ShapValues(values, walk.feature_names, walk.label_names, round_)
 
 
+def _of_additive(model: Any, X: Any, round_: int | None) -> ShapValues:
+    """Explain a model without rounds, which has margins that are sums over features."""
+    if not isinstance(model, MultiLabelEstimator):
+        raise TypeError(f"shap_values explains models of xdcc, not {type(model).__name__}.")
+    features = model._check_X(X)
+    if round_ is not None:
+        check_domain("round_", round_, Number(low=1, high=1, whole=True))
+    labels = np.arange(model.n_labels_)
+    if isinstance(model, DecidingEnsemble):
+        labels = np.flatnonzero(model.calibration_.constant.varied)
+    names = explained_names(model.label_names_, labels)
+    found = model._contributions(features)
+    values = np.concatenate((found.values, found.bias[:, :, np.newaxis]), axis=2)
+    return ShapValues(values[:, labels].astype(np.float32), feature_names(model), names, round_)
+
+
 def _of_round(round_: Round, walk: Walk, n_jobs: int | None) -> NDArray[np.float32]:
     """Compute SHAP values (n_samples, n_labels, n_columns) without those of an end label."""
     n_before_bias = len(walk.feature_names) + len(walk.propagated_names)
@@ -190,17 +243,14 @@ def _of_round(round_: Round, walk: Walk, n_jobs: int | None) -> NDArray[np.float
         values[:, :, -1] = round_.start
     if not round_.boosters:
         return values
-    weights = round_.weights
-    if weights is None:
-        weights = np.full((len(round_.boosters), len(walk.labels)), 1 / len(round_.boosters))
     matrix = round_matrix(round_, n_threads(n_jobs))
     # The column of an end label, before the bias, is always 0.
     shown = [*range(n_before_bias), -1]
-    for booster, weight in zip(round_.boosters, weights, strict=True):
+    for booster in round_.boosters:
         found = booster.predict(
             matrix, pred_contribs=True, validate_features=False, strict_shape=True
         )
-        values += weight[:, np.newaxis] * found[:, walk.outputs][:, :, shown]
+        values += found[:, walk.outputs][:, :, shown] / len(round_.boosters)
     return values
 
 

@@ -80,8 +80,7 @@ class Round:
     before: NDArray[np.float32]  # (n_samples, n_labels), NaN if not propagated
     after: NDArray[np.float32]  # (n_samples, n_labels)
     ended: NDArray[np.bool_]  # rows that an end label had ended before the round
-    weights: NDArray[np.floating] | None = None  # (n_boosters, n_labels) of margins; None: mean
-    start: NDArray[np.floating] | None = None  # is added to the weighted margins
+    start: NDArray[np.floating] | None = None  # is added to the mean margins
 
     @property
     def open(self) -> NDArray[np.bool_]:
@@ -204,48 +203,36 @@ class BoosterWalk(Walk):
 
 
 class MixtureWalk(Walk):
-    """The walk of the boosters of a mixture, whose margins are summed."""
+    """The walk of the boosters of a mixture; members of other families have no part in it."""
 
     n_rounds = 1
 
     def __init__(self, model: MultiLabelClassifier) -> None:
         check_is_fitted(model)
-        self._members = [
+        of_boosters = [
             member
             for member in model.members_
             if isinstance(member.estimators[0], MultiLabelXGBClassifier)
         ]
-        if not self._members:
+        if not of_boosters:
             raise TypeError(
-                "The chosen mixture has no booster, and only boosters are explained: its members "
-                f"are {', '.join(member.name for member in model.members_)}."
+                "The chosen mixture has no booster, and only boosters have this explanation: its "
+                f"members are {', '.join(member.name for member in model.members_)}."
             )
         self._model = model
         self.labels = self.outputs = np.flatnonzero(model.calibration_.constant.varied)
-        self.label_names = _explained_names(model.label_names_, self.labels)
+        self.label_names = explained_names(model.label_names_, self.labels)
         self.feature_names = feature_names(model)
         self.propagated_names = []
         self.boosters = [
-            [_predicting(estimator) for member in self._members for estimator in member.estimators]
+            [_predicting(estimator) for member in of_boosters for estimator in member.estimators]
         ]
 
     def rounds(self, X: Any) -> Iterator[Round]:
         """Yield the only round; see the base class."""
-        model, labels = self._model, self.labels
-        weights = [
-            member.share * member.calibration.slope[labels] / len(member.estimators)
-            for member in self._members
-            for _ in member.estimators
-        ]
-        start = sum(member.share * member.calibration.intercept[labels] for member in self._members)
-        features = model._check_X(X)
-        yield _only_round(
-            self.boosters[0],
-            features,
-            model._labels(features)[:, labels],
-            np.array(weights),
-            np.asarray(start),
-        )
+        features = self._model._check_X(X)
+        decided = self._model._labels(features)[:, self.labels]
+        yield _only_round(self.boosters[0], features, decided)
 
 
 class DynamicWalk(ChainWalk):
@@ -306,7 +293,7 @@ class OrderFreeWalk(ChainWalk):
     ) -> None:
         self._begin = begin
         self.labels, self.outputs = varied, np.arange(len(varied))
-        self.label_names = self.propagated_names = _explained_names(label_names, varied)
+        self.label_names = self.propagated_names = explained_names(label_names, varied)
         self.feature_names = [f"margin of {name}" for name in self.label_names]
         self.boosters = [[] if booster is None else [booster]]
         self.n_rounds = len(varied)
@@ -344,12 +331,10 @@ def _only_round(
     boosters: list[xgb.Booster],
     features: Features,
     decided: NDArray[Any],
-    weights: NDArray[np.floating] | None = None,
-    start: NDArray[np.floating] | None = None,
 ) -> Round:
     nothing = np.full(decided.shape, np.nan, dtype=np.float32)
     going_on = np.zeros(len(decided), dtype=bool)
-    return Round(1, boosters, features, nothing, decided, going_on, weights, start)
+    return Round(1, boosters, features, nothing, decided, going_on)
 
 
 def _predicting(model: MultiLabelXGBClassifier) -> xgb.Booster:
@@ -361,7 +346,8 @@ def _names(names: NDArray[Any]) -> list[str]:
     return [str(name) for name in names]
 
 
-def _explained_names(names: NDArray[Any], varied: NDArray[np.intp]) -> list[str]:
+def explained_names(names: NDArray[Any], varied: NDArray[np.intp]) -> list[str]:
+    """Return the names of the labels that are explained; stop if there is none."""
     if not len(varied):
         raise ValueError("There is nothing to explain: all labels were constant in fit.")
     return [str(names[label]) for label in varied]

@@ -8,13 +8,11 @@ the mean. Threads go over rows; trees are read in their order, so the sums do no
 
 import numpy as np
 
-from libc.math cimport isnan
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
-from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, SET_WORDS
+from xdcc.forest.nodes cimport Nodes, leaf_of, nodes_of
 from xdcc.kernels.arrays cimport elements
-from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.matrix cimport load_row, unload_row
 from xdcc.kernels.threads cimport run_loop
@@ -29,14 +27,7 @@ cdef struct ForestView:
     # Pointers into the arrays of a `ExtraTrees`, which has to stay alive.
     int64_t n_trees
     int64_t n_labels
-    const int64_t* start
-    const int8_t* kind
-    const int8_t* missing
-    const int32_t* feature
-    const float* threshold
-    const int32_t* child
-    const int32_t* set_number      # of a node that tests categories; NULL: there is none
-    const uint64_t* category_set
+    Nodes nodes
     const double* leaf_weight
     const int64_t* row_start
     const int32_t* row
@@ -49,8 +40,6 @@ cdef struct ForestView:
     const int32_t* unknown
     const double* mean
     const float* weight
-    Categories categories
-    const uint8_t* category_bin
 
 
 cdef cppclass Reader:
@@ -71,34 +60,6 @@ cdef struct Reading:
     Reader* readers                # [n_threads]
     const uint8_t* is_left_out     # [n_trees, n_rows] or NULL
     double* proba                  # [n_rows, n_labels]
-
-
-cdef inline int64_t leaf_of(
-    const ForestView* forest, int64_t tree, const float* x
-) noexcept nogil:
-    """Number of the leaf that a row reaches."""
-    cdef int64_t node = forest.start[tree], feature, category
-    cdef const uint64_t* words
-    cdef float value
-    cdef int32_t number
-    while forest.kind[node] != LEAF:
-        feature = forest.feature[node]
-        value = x[feature]
-        if forest.kind[node] == CATEGORIES:
-            category = MISSING
-            if not isnan(value):
-                number = category_number(&forest.categories, feature, value)
-                if number < n_categories(&forest.categories, feature):
-                    number += forest.categories.start[feature]
-                    if forest.categories.value[number] == value:
-                        category = forest.category_bin[number]
-            words = forest.category_set + forest.set_number[node] * SET_WORDS
-            node = forest.child[node] + <int64_t>(words[category >> 6] >> (category & 63) & 1)
-        elif isnan(value):
-            node = forest.child[node] + forest.missing[node]
-        else:
-            node = forest.child[node] + (value > forest.threshold[node])
-    return forest.child[node]
 
 
 cdef inline void read_leaf(
@@ -167,7 +128,9 @@ cdef void predict_block(void* data, int64_t number, int thread) noexcept nogil:
             ):
                 leaf[row * forest.n_trees + tree] = -1
             else:
-                leaf[row * forest.n_trees + tree] = leaf_of(forest, tree, reader.features[row])
+                leaf[row * forest.n_trees + tree] = leaf_of(
+                    &forest.nodes, tree, reader.features[row]
+                )
     for row in range(n_rows):
         predict_row(
             forest,
@@ -185,20 +148,10 @@ def predict(forest, X, is_left_out, n_threads):
     cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads, i
     labels = forest.labels
-    set_number = np.cumsum(
-        forest.kind == CATEGORIES if len(forest.category_set) else forest.kind[:0], dtype=np.int32
-    )
-    set_number -= 1
+    set_number = forest.set_number
     view.n_trees = len(forest.start) - 1
     view.n_labels = labels.n_labels
-    view.start = elements[int64_t](forest.start)
-    view.kind = elements[int8_t](forest.kind)
-    view.missing = elements[int8_t](forest.missing)
-    view.feature = elements[int32_t](forest.feature)
-    view.threshold = elements[float](forest.threshold)
-    view.child = elements[int32_t](forest.child)
-    view.set_number = elements[int32_t](set_number)
-    view.category_set = elements[uint64_t](forest.category_set)
+    view.nodes = nodes_of(forest, set_number)
     view.leaf_weight = elements[double](forest.leaf_weight)
     view.row_start = elements[int64_t](forest.row_start)
     view.row = elements[int32_t](forest.row)
@@ -211,8 +164,6 @@ def predict(forest, X, is_left_out, n_threads):
     view.unknown = elements[int32_t](labels.unknown)
     view.mean = elements[double](labels.mean)
     view.weight = elements[float](labels.weight)
-    view.categories = categories_of(forest.category_value, forest.category_start)
-    view.category_bin = elements[uint8_t](forest.category_bin)
     proba = np.empty((n_rows, view.n_labels))
     cdef double[:, ::1] proba_view = proba
     cdef const uint8_t[:, ::1] left_out

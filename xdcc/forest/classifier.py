@@ -5,6 +5,7 @@ stands for is decided here, from the shape of the data.
 """
 
 from dataclasses import field
+from functools import partial
 from itertools import chain
 from numbers import Integral
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
@@ -22,12 +24,13 @@ from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.labels import Labels
-from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
+from xdcc.base.side_by_side import n_at_once, run_all, side_by_side
 from xdcc.base.threads import n_threads
 from xdcc.base.workers import from_all
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import CategoryBins, are_sparse, feature_columns
+from xdcc.forest.contributions import forest_contributions
 from xdcc.forest.forest import (
     ExtraTrees,
     MemoryNeed,
@@ -37,6 +40,7 @@ from xdcc.forest.forest import (
     label_rows,
     mean_proba,
     share_of_trees,
+    smoothed_margins,
 )
 from xdcc.forest.importance import impurity_decrease
 
@@ -223,22 +227,30 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     ) -> OutOfFold:
         """Grow a forest without each fold, each from seeds of its own, on checked data."""
         random = generator_from(self.random_state)
-        margins, estimators = np.full(data.Y.shape, np.nan), []
-        memory = self._plan(data.X, data.Y, data.feature_types).memory
-        memory.require(f"{folds.n_folds} forests of {self.n_estimators} trees", folds.n_folds)
-        for fold in range(folds.n_folds):
+        margins = np.full(data.Y.shape, np.nan)
+        seeds = [random.randint(2**31 - 1) for _ in range(folds.n_folds)]
+
+        def grow(fold: int) -> Any:
             if should_end is not None and should_end(fold):
                 raise OutOfTime
-            model = clone(self).set_params(random_state=random.randint(2**31 - 1), oob_proba=False)
+            model = clone(self).set_params(random_state=seeds[fold], oob_proba=False)
             model._fit_checked(data.part(np.flatnonzero(folds.trains(fold))))
             rows = folds.tests(fold)
             margins[rows] = model._margins(take_rows(data.X, rows))
-            estimators.append(model)
-        return OutOfFold(margins, estimators, clone(self))
+            return model
+
+        with side_by_side(self.n_jobs):
+            memory = self._plan(data.X, data.Y, data.feature_types).memory
+            n_forests, at_once = folds.n_folds, min(folds.n_folds, n_at_once())
+            memory.require(f"{n_forests} forests of {self.n_estimators} trees", n_forests, at_once)
+            models = run_all([partial(grow, fold) for fold in range(folds.n_folds)])
+        return OutOfFold(margins, models, clone(self))
 
     def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
         """Estimate the bytes that a forest of each fold takes, at most."""
-        return self._plan(data.X, data.Y, data.feature_types).memory.total(n_folds)
+        return self._plan(data.X, data.Y, data.feature_types).memory.total(
+            n_folds, min(n_folds, n_at_once())
+        )
 
     def _plan(self, X: Features, Y: Labels, feature_types: list[str] | None) -> _Plan:
         """Say how trees grow on checked rows, and estimate what memory they take."""
@@ -298,7 +310,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         return mean_proba(self.forest_, X, n_threads(self.n_jobs))
 
     def _margins(self, X: Features) -> NDArray[np.float64]:
-        """Predict log-odds, as if one more tree knew the labels' frequencies and nothing else."""
-        n_trees = len(self.forest_.start) - 1
-        total = n_trees * self._proba(X) + self.forest_.labels.mean
-        return margins_of(total / (n_trees + 1))
+        return smoothed_margins(self.forest_, self._proba(X))
+
+    def _contributions(self, X: Features) -> Contributions:
+        return forest_contributions(self.forest_, X, n_threads(self.n_jobs))

@@ -19,6 +19,7 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
+from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
@@ -86,8 +87,8 @@ class ExtraTrees:
     child : int32 array of shape (n_nodes,)
         First child; the number of a leaf.
     category_set : uint64 array of shape (4 * n_category_nodes,)
-        A bit for each bin of categories that goes to the second child, for the nodes that test
-        categories in their order; bit 255 is for missing and new values.
+        A bit for each bin of categories that goes to the second child, for each of
+        `category_nodes`; bit 255 is for missing and new values.
     leaf_weight : float64 array of shape (n_leaves,)
         Number of the training rows in each leaf, or sum of their weights.
     row_start, row : int64 array of shape (n_leaves + 1,), int32 array
@@ -117,6 +118,34 @@ class ExtraTrees:
     category_value: NDArray[np.float32]
     category_start: NDArray[np.int32]
     category_bin: NDArray[np.uint8]
+
+    @property
+    def category_nodes(self) -> NDArray[np.intp]:
+        """The nodes that test categories, in the order in which they became tests.
+
+        A node gets its children when it becomes a test, and the smaller child grows first: so this
+        is not the order of the nodes, but that of their children.
+        """
+        nodes = np.flatnonzero(self.kind == KINDS["categories"])
+        return nodes[np.argsort(self.child[nodes])]
+
+    @property
+    def set_number(self) -> NDArray[np.int32]:
+        """Which of `category_nodes` a node is, (n_nodes,), 0 for others; empty if there are none.
+
+        Examples
+        --------
+        >>> import xdcc
+        >>> X, Y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.eye(4, dtype=int)
+        >>> params = {"min_samples_leaf": 1, "categorical_features": [0, 1]}
+        >>> model = xdcc.SketchedExtraTreesClassifier(1, **params).fit(X, Y)
+        >>> (model.forest_.set_number[model.forest_.category_nodes] == [0, 1, 2]).all()
+        np.True_
+        """
+        nodes = self.category_nodes
+        number = np.zeros(len(self.kind) if len(nodes) else 0, np.int32)
+        number[nodes] = np.arange(len(nodes))
+        return number
 
 
 class TreeShape(NamedTuple):
@@ -207,16 +236,16 @@ class MemoryNeed(NamedTuple):
             of_data + float(_LABEL_BYTES * X.shape[0] * n_labels),
         )
 
-    def total(self, n_forests: int = 1) -> float:
-        """Add up what so many forests take that are grown one after the other."""
-        return (n_forests + 1) * self.forest + self.growing + self.data
+    def total(self, n_forests: int = 1, at_once: int = 1) -> float:
+        """Add up what so many forests take of which `at_once` are grown at a time."""
+        return (n_forests + at_once) * self.forest + self.growing + at_once * self.data
 
-    def require(self, what: str, n_forests: int = 1) -> None:
+    def require(self, what: str, n_forests: int = 1, at_once: int = 1) -> None:
         """Raise a `MemoryError`, on all workers, if there is not so much memory."""
         advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
         if self.growing > 2 * self.forest:
             advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
-        require_memory(self.total(n_forests), what, advice)
+        require_memory(self.total(n_forests, at_once), what, advice)
 
 
 def grow_forest(
@@ -351,3 +380,14 @@ def mean_proba(
         Probabilities. A label of which the leaves know nothing has its mean in training.
     """
     return _prediction.predict(forest, X, is_left_out, n_threads)
+
+
+def smoothed_proba(forest: ExtraTrees, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average with one more tree that knows the labels' frequencies and nothing else."""
+    n_trees = len(forest.start) - 1
+    return (n_trees * proba + forest.labels.mean) / (n_trees + 1)
+
+
+def smoothed_margins(forest: ExtraTrees, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute log-odds of smoothed probabilities, finite."""
+    return margins_of(smoothed_proba(forest, proba))

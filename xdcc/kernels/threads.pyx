@@ -5,7 +5,8 @@ from libcpp.atomic cimport atomic, memory_order_relaxed
 
 cdef extern from "workers.h" namespace "xdcc" nogil:
     ctypedef void (*Task)(void* data, int number) noexcept
-    void RunTasks(int n_tasks, Task task, void* data, const void* site)
+    void RunTasks(int n_tasks, Task task, void* data, int64_t size, const void* site)
+    void AskForHelp()
 
 cdef extern from "cpu_quota.h" namespace "xdcc" nogil:
     double CpuQuota(const char* process)
@@ -29,6 +30,7 @@ cdef void claim_iterations(void* data, int thread) noexcept nogil:
             return
         for i in range(begin, min(begin + loop.chunk, loop.n)):
             loop.iteration(loop.data, i, thread)
+        AskForHelp()
 
 
 cdef void run_loop(
@@ -42,7 +44,7 @@ cdef void run_loop(
     loop.data = data
     loop.next.store(0)
     if n_tasks > 1:
-        RunTasks(n_tasks, claim_iterations, &loop, <void*>iteration)
+        RunTasks(n_tasks, claim_iterations, &loop, n, <void*>iteration)
     else:
         claim_iterations(&loop, 0)
 

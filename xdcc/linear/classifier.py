@@ -15,16 +15,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.checks import PACKAGE
+from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.side_by_side import side_by_side
 from xdcc.base.workers import largest
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
-from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
+from xdcc.linear.logistic import Floats, Penalty
 from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at
 
 _TOL = 1e-11
@@ -151,16 +153,16 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             If a label's model did not converge; the message names it.
         """
         data = self._begin_fit(X, Y, sample_weight)
-        with solver_threads(self.n_jobs) as run:
+        with side_by_side(self.n_jobs):
             rows, design = self._learn_columns(data)
             if isinstance(self.C, str):
                 folds = Folds(stratified_folds(data.Y, self.cv, self.random_state))
-                found = self._train_folds(rows, folds, run)
+                found = self._train_folds(rows, folds)
                 self.C_, start = found.C, found.coef.mean(axis=0)
             else:
                 self.C_ = self._given_C()
                 start = np.zeros((rows.X.shape[1] + 2, self.n_labels_))
-            self._keep(self._train(rows, start, run), design)
+            self._keep(self._train(rows, start), design)
         return self
 
     def out_of_fold(
@@ -198,9 +200,9 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         """Train the models of all folds on checked data."""
         model = clone(self)
         model._begin_fit(data, data.Y)
-        with solver_threads(self.n_jobs) as run:
+        with side_by_side(self.n_jobs):
             rows, design = model._learn_columns(data)
-            found = model._train_folds(rows, folds, run, should_end)
+            found = model._train_folds(rows, folds, should_end)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
@@ -238,15 +240,11 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         return data._replace(X=rows), design
 
     def _train_folds(
-        self,
-        data: FitData,
-        folds: Folds,
-        run: Run,
-        should_end: ShouldEnd | None = None,
+        self, data: FitData, folds: Folds, should_end: ShouldEnd | None = None
     ) -> FoldModels:
         """Train the models of the folds, at the best or the given strengths."""
         penalty = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        path = FoldPath(_in_single(data), folds, penalty, run, should_end)
+        path = FoldPath(_in_single(data), folds, penalty, should_end)
         if isinstance(self.C, str):
             return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
         return path.at(self._given_C())
@@ -261,12 +259,12 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             )
         return np.full(self.n_labels_, given)
 
-    def _train(self, data: FitData, start: Floats, run: Run) -> Floats:
+    def _train(self, data: FitData, start: Floats) -> Floats:
         """Train the models on all rows, first in single precision."""
         rough = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        near = label_models_at(self.C_, _in_single(data), rough, start.astype(_SINGLE), run)
+        near = label_models_at(self.C_, _in_single(data), rough, start.astype(_SINGLE))
         exact = replace(rough, tol=_TOL)
-        found = label_models_at(self.C_, data, exact, near.coef.astype(np.float64), run)
+        found = label_models_at(self.C_, data, exact, near.coef.astype(np.float64))
         if not found.converged.all():
             late = ", ".join(repr(name) for name in self.label_names_[~found.converged])
             warnings.warn(
@@ -304,6 +302,30 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         margins /= self._columns.row_lengths(complete)[:, None]
         margins += self.intercept_
         return margins
+
+    def _contributions(self, X: Features) -> Contributions:
+        """Compare the columns with their means in training; the length of a text is given."""
+        columns = self._columns
+        if columns.mean is None:
+            raise TypeError(
+                "This LogisticLabels cannot be explained: it is from a model file of xdcc 0.2, "
+                "which lacks the means of the columns. Fit it again."
+            )
+        used = columns.scale > 0
+        weights = np.divide(self.coef_, columns.scale, np.zeros_like(self.coef_), where=used)
+        transformed = columns.transform(X)
+        if isinstance(transformed, sparse.csr_matrix):
+            transformed = transformed.toarray()
+        centred = transformed - columns.mean
+        of_features = sparse.csr_array(
+            (np.ones(len(used)), (columns.features, np.arange(len(used)))),
+            shape=(self.n_features_in_, len(used)),
+        )
+        values = np.empty((len(centred), self.n_labels_, self.n_features_in_))
+        for label, of_label in enumerate(weights):
+            values[:, label] = (of_features @ (centred * of_label).T).T
+        bias = self.intercept_ + weights @ columns.mean
+        return Contributions(values, np.tile(bias, (len(values), 1)))
 
     def _proba(self, X: Features) -> Floats:
         return expit(self._margins(X))

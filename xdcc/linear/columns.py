@@ -40,6 +40,7 @@ class Columns:
     scale: Floats  # (n_columns,)
     text_like: bool
     deviation: Floats  # (n_columns,), of the transformed columns of the training rows
+    mean: Floats | None = None  # (n_columns,), of these columns; None in files of 0.2
 
     @classmethod
     def learn(
@@ -70,7 +71,12 @@ class Columns:
             else _inverse_deviations(complete, share)
         )
         scaled = replace(unscaled, scale=scale)
-        return replace(scaled, deviation=np.sqrt(_variances(scaled.transform(X), share)))
+        transformed = scaled.transform(X)
+        return replace(
+            scaled,
+            deviation=np.sqrt(_variances(transformed, share)),
+            mean=_means(transformed, share),
+        )
 
     def complete(self, X: Features) -> Matrix:
         """Compute the columns without scaling, (n_samples, n_columns)."""
@@ -156,8 +162,8 @@ class Columns:
         """Name the columns."""
         found = []
         for feature, name in enumerate(feature_names):
-            values = categories.get(feature)
-            found += [name] if values is None else [f"{name}={value}" for value in values]
+            values = categories.get(feature, ())
+            found += [f"{name}={value}" for value in values] if len(values) else [name]
         found += [f"{feature_names[f]} is missing" for f in np.flatnonzero(self.has_indicator)]
         return np.array(found, dtype=object)
 
@@ -213,9 +219,14 @@ def _inverse_deviations(complete: Matrix, share: Floats) -> Floats:
     return np.divide(1, np.sqrt(variances), out=np.zeros_like(variances), where=variances > 0)
 
 
+def _means(columns: Matrix, share: Floats) -> Floats:
+    """Compute the mean of each column."""
+    return sum_of_all(np.asarray(share @ columns).ravel())
+
+
 def _variances(columns: Matrix, share: Floats) -> Floats:
     """Compute the variance of each column, 0 if it is constant."""
-    means = sum_of_all(np.asarray(share @ columns).ravel())
+    means = _means(columns, share)
     if isinstance(columns, sparse.csr_matrix):
         squares = sum_of_all(np.asarray(share @ columns.multiply(columns)).ravel())
         variances = squares - means**2

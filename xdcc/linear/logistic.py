@@ -13,27 +13,20 @@ model has its own step length, history and stopping point. The features are unco
 are needed. The objective of a model never increases, so EM can stop it at any iteration.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
-from xgboost import collective
 
-from xdcc.base.threads import n_threads
+from xdcc.base.side_by_side import run_all
 from xdcc.base.workers import rows_of_all, sum_of_all
 
 type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
-
-type Run = Callable[..., list[Any]]
-"""Maps a function over a sequence and returns a list."""
 
 _HISTORY = 8
 _BLOCK = 64
@@ -124,26 +117,6 @@ class Solution:
         )
 
 
-def one_by_one(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """Map a function over a sequence in one thread."""
-    return [function(item) for item in items]
-
-
-@contextmanager
-def solver_threads(n_jobs: int | None) -> Iterator[Run]:
-    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself.
-
-    Workers that train together wait for each other in every step, so they have one thread each.
-    """
-    count = 1 if collective.is_distributed() else n_threads(n_jobs)
-    with threadpool_limits(1, "blas"):
-        if count == 1:
-            yield one_by_one
-            return
-        with ThreadPoolExecutor(count) as pool:
-            yield lambda function, items: list(pool.map(function, items))
-
-
 def linear_predictor(X: Matrix, coef: Floats, extra: Floats | None = None) -> Floats:
     """Compute the log-odds z of all models, (n, n_models)."""
     z = np.asarray(X @ coef[:-2])
@@ -153,13 +126,11 @@ def linear_predictor(X: Matrix, coef: Floats, extra: Floats | None = None) -> Fl
     return z
 
 
-def solve(
-    X: Matrix, problems: Problems, penalty: Penalty, start: Floats, run: Run = one_by_one
-) -> Solution:
+def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Solution:
     """Minimise the objectives of all models, starting at `start` (n_features + 2, n_models).
 
-    `X` (n, n_features) are the shared features; uncorrelated features are fastest. `run` maps the
-    solver over blocks of models and does not change the solutions.
+    `X` (n, n_features) are the shared features; uncorrelated features are fastest. Blocks of models
+    are solved side by side (:mod:`xdcc.base.side_by_side`), which does not change the solutions.
     """
     mean_square = _mean_squares(X)
 
@@ -170,7 +141,7 @@ def solve(
             part, rows = part.rows(used), X[used]
         return _Descent(rows, mean_square, part, penalty, start[:, block]).run()
 
-    parts = run(solved, list(model_blocks(start.shape[1])))
+    parts = run_all([partial(solved, block) for block in model_blocks(start.shape[1])])
     return reduce(Solution.followed_by, parts)
 
 

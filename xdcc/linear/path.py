@@ -6,7 +6,7 @@ solutions. After each step, the out-of-fold log-odds of all rows are known.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
+from xdcc.base.side_by_side import run_all
 from xdcc.base.workers import sum_of_all
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
     Floats,
     Penalty,
     Problems,
-    Run,
     Solution,
     linear_predictor,
     model_blocks,
-    one_by_one,
     solve,
 )
 
@@ -36,7 +35,7 @@ _PRIOR = 0.5
 """Weight of the mean loss of all labels in the choice for one label."""
 
 
-def label_models(data: FitData, penalty: Penalty, start: Floats, run: Run = one_by_one) -> Solution:
+def label_models(data: FitData, penalty: Penalty, start: Floats) -> Solution:
     """Train a model for each label, in the precision of `data.X`.
 
     Without a penalty of the intercept, the model of a constant label has no optimum. Its intercept
@@ -44,23 +43,21 @@ def label_models(data: FitData, penalty: Penalty, start: Floats, run: Run = one_
     """
     targets, weights = data.truth.astype(data.X.dtype), _entry_weights(data)
     if penalty.l2_intercept > 0:
-        return solve(data.X, Problems(targets, weights), penalty, start, run)
+        return solve(data.X, Problems(targets, weights), penalty, start)
     constant = ConstantLabels.of(data)
     weights[:, ~constant.varied] = 0
     begin = np.where(constant.varied, start, 0).astype(start.dtype)
-    found = solve(data.X, Problems(targets, weights), penalty, begin, run)
+    found = solve(data.X, Problems(targets, weights), penalty, begin)
     found.coef[-1, ~constant.varied] = margins_of(constant.proba[~constant.varied])
     return found
 
 
-def label_models_at(
-    C: Floats, data: FitData, penalty: Penalty, start: Floats, run: Run = one_by_one
-) -> Solution:
+def label_models_at(C: Floats, data: FitData, penalty: Penalty, start: Floats) -> Solution:
     """Train a model for each label at strengths `C` (n_labels,)."""
     parts, order = [], []
     for one, labels in _groups(C):
         own = replace(penalty, l2=1 / one)
-        parts.append(label_models(_take(data, labels), own, np.take(start, labels, axis=1), run))
+        parts.append(label_models(_take(data, labels), own, np.take(start, labels, axis=1)))
         order.append(labels)
     return reduce(Solution.followed_by, parts).take(np.argsort(np.concatenate(order)))
 
@@ -93,10 +90,9 @@ class FoldPath:
         data: FitData,
         folds: Folds,
         penalty: Penalty,
-        run: Run = one_by_one,
         should_end: ShouldEnd | None = None,
     ) -> None:
-        self._data, self._folds, self._penalty, self._run = data, folds, penalty, run
+        self._data, self._folds, self._penalty = data, folds, penalty
         self._should_end, self._n_steps = should_end, 0
         n_labels = data.Y.shape[1]
         self.coef: Any = np.zeros(
@@ -115,8 +111,7 @@ class FoldPath:
         penalty = replace(self._penalty, l2=1 / C)
         blocks = [labels[block] for block in model_blocks(len(labels))]
 
-        def solved(task: tuple[int, NDArray[np.intp], Any]) -> None:
-            fold, models, move = task
+        def solved(fold: int, models: NDArray[np.intp], move: Any) -> None:
             if self._should_end is not None and self._should_end(self._n_steps):
                 raise OutOfTime
             others = _take(data, models).take(np.flatnonzero(folds.trains(fold)))
@@ -127,16 +122,15 @@ class FoldPath:
             self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
 
         before = np.take(self.coef[0], labels, axis=1)
-        self._run(solved, [(0, models, 0) for models in blocks])
+        run_all([partial(solved, 0, models, 0) for models in blocks])
         # The folds share most of their rows, so their models move about as those of the first fold.
         moves = np.take(self.coef[0], labels, axis=1) - before
-        self._run(
-            solved,
+        run_all(
             [
-                (fold, models, moves[:, block])
+                partial(solved, fold, models, moves[:, block])
                 for fold in range(1, len(self.coef))
                 for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
-            ],
+            ]
         )
         self._n_steps += 1
         judged, _ = folds.of_tested(_take(data, labels)._replace(X=self.margins[:, labels]))

@@ -27,6 +27,7 @@ from xdcc.chain.propagation import PropagationRule
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees
+from xdcc.forest.leaves import leaf_shares
 from xdcc.linear import LogisticLabels
 
 type Floats = NDArray[np.float64]
@@ -34,7 +35,7 @@ type Ints = NDArray[np.int32]
 
 _NODE = np.dtype([("threshold", "f4"), ("slot", "i4"), ("smaller", "i4"), ("other", "i4")])
 
-_LEAF, _NUMERIC = 0, 1
+_LEAF = 0
 """Kinds of the nodes of a forest, as in ``_node.pxd``."""
 
 _MISSING_BIN = 255
@@ -343,12 +344,14 @@ class LayoutBuilder:
                 "CompiledModel serves forests whose discrete features are columns of the type "
                 "category, not those that were named in `categorical_features`."
             )
-        leaves, number = _distinct_rows(_leaf_frequencies(forest))
+        # Label frequencies, then the shares in which labels are unknown.
+        shares = sparse.hstack(leaf_shares(forest), format="csr")
+        leaves, number = _distinct_rows(sparse.csr_array(shares))
         is_leaf = forest.kind == _LEAF
         # value > threshold exactly where it is not less than the next number.
         threshold = np.nextafter(forest.threshold, np.float32(np.inf))
         goes_right = forest.missing.astype(np.int32)
-        of_sets = np.flatnonzero(~is_leaf & (forest.kind != _NUMERIC))
+        of_sets = forest.category_nodes
         places = np.zeros(len(of_sets), np.int32)
         for i, node in enumerate(of_sets.tolist()):
             words = forest.category_set[4 * i : 4 * i + 4].astype("<u8")
@@ -454,27 +457,6 @@ def _start_margins(model: dict[str, Any], n_features: int) -> NDArray[np.float32
     row = np.zeros((1, n_features), np.float32)
     found = empty.inplace_predict(row, predict_type="margin", validate_features=False)
     return np.asarray(found, np.float32).reshape(-1)
-
-
-def _leaf_frequencies(forest: ExtraTrees) -> sparse.csr_array:
-    """Compute label frequencies in the leaves, then the shares in which labels are unknown."""
-    labels, n_leaves = forest.labels, len(forest.leaf_weight)
-    n_rows = len(labels.positive_start) - 1
-    weight = labels.weight.astype(np.float64) if len(labels.weight) else np.ones(n_rows)
-    total = np.repeat(forest.leaf_weight, np.diff(forest.row_start))
-    rows = sparse.csr_array(
-        (weight[forest.row] / total, forest.row, forest.row_start), shape=(n_leaves, n_rows)
-    )
-    shape = (n_rows, labels.n_labels)
-    found = []
-    for start, label in (
-        (labels.positive_start, labels.positive),
-        (labels.unknown_start, labels.unknown),
-    ):
-        found.append(rows @ sparse.csr_array((np.ones(len(label)), label, start), shape=shape))
-    shares = (forest.share.astype(np.float64), forest.label, forest.label_start)
-    found[0] = found[0] + sparse.csr_array(shares, shape=found[0].shape)
-    return sparse.csr_array(sparse.hstack(found, format="csr"))
 
 
 def _distinct_rows(matrix: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.intp]]:

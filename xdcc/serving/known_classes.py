@@ -234,7 +234,12 @@ def _part(cls: type) -> KnownClass:
     if stored is None:
         hints = get_type_hints(cls)
         stored = {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
-    return KnownClass(cls, stored, constructed=cls in _CONSTRUCTED)
+    if cls in _CONSTRUCTED:
+        return KnownClass(cls, stored, constructed=True)
+    # Fields with a default, which files of an earlier version may lack.
+    optional = {name: hint for name, hint in stored.items() if hasattr(cls, name)}
+    fields = {name: hint for name, hint in stored.items() if name not in optional}
+    return KnownClass(cls, fields, optional=optional)
 
 
 _OF_SCIKIT_LEARN = {

@@ -50,6 +50,9 @@ from xdcc.serving.pipeline_file import other_steps, with_other_steps
 FORMAT_VERSION = 2
 """Version of the file format, increased when an older :func:`load_model` would misread a file."""
 
+OLDEST_FORMAT = max(2, FORMAT_VERSION - 1)
+"""The oldest format that is read, the one before; format 1 was in no release."""
+
 _MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 2**25
 """In bytes; parsed JSON takes about twenty times as many."""
@@ -286,9 +289,10 @@ def _manifest(archive: Archive) -> dict[str, Any]:
 def _check_format(number: Any, path: str, written_by: str) -> None:
     if type(number) is not int:
         raise ValueError(f"the format {number!r} is not a whole number")
-    if number != FORMAT_VERSION:
+    if not OLDEST_FORMAT <= number <= FORMAT_VERSION:
+        read = " and ".join(map(str, range(OLDEST_FORMAT, FORMAT_VERSION + 1)))
         raise ModelFileError(
-            f"{path} has format {number}, but this xdcc reads format {FORMAT_VERSION}. Install the "
+            f"{path} has format {number}, but this xdcc reads format {read}. Install the "
             f"versions that wrote the file: {written_by}."
         )
 

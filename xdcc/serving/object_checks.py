@@ -389,6 +389,7 @@ def _check_linear(model: LogisticLabels) -> None:
     require(columns.fill.shape == columns.has_indicator.shape == (n_features,), "fill")
     n_columns = int(np.maximum(numbers, 1).sum() + columns.has_indicator.sum())
     require(columns.scale.shape == (n_columns,), "scale")
+    require(columns.mean is None or columns.mean.shape == (n_columns,), "mean")
     require(model.coef_.shape == (model.n_labels_, n_columns), "coef_")
     require(model.intercept_.shape == model.C_.shape == (model.n_labels_,), "intercept_")
     _check_names(model.coef_names_, n_columns, "coef_names_")

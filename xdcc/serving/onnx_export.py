@@ -27,12 +27,19 @@ from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees
+from xdcc.forest.leaves import leaf_shares
 from xdcc.linear import LogisticLabels
 from xdcc.serving.margin_sum import MarginSum, has_second_level, margin_sum
 from xdcc.serving.one_forest import single_leaf, trees_of
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
-from xdcc.serving.onnx_trees import Nodes, add_trees, booster_nodes, forest_nodes
+from xdcc.serving.onnx_trees import (
+    Nodes,
+    add_trees,
+    booster_nodes,
+    forest_nodes,
+    known_shares,
+)
 
 _MEMBERS = (MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels)
 
@@ -242,14 +249,15 @@ def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> st
 
 def _add_frequencies(graph: Graph, X: str, forest: ExtraTrees) -> str:
     """Add mean frequencies of the labels in the leaves, float64, see `mean_proba`."""
-    nodes, leaves = forest_nodes(forest)
+    nodes, shares = forest_nodes(forest), leaf_shares(forest)
+    of_known = known_shares(shares)
     n_trees = len(forest.start) - 1
     one = graph.constant(1, np.float64)
-    if leaves.known is None:
-        summed = _add_shares(graph, X, nodes, leaves.positive, n_trees)
+    if of_known is None:
+        summed = _add_shares(graph, X, nodes, shares.positive, n_trees)
         mean = graph.add("Div", summed, graph.constant(n_trees, np.float64))
         return graph.add("Min", mean, one)
-    both = sparse.csr_array(sparse.hstack((leaves.positive, leaves.known)))
+    both = sparse.csr_array(sparse.hstack((shares.positive, of_known)))
     summed = _add_shares(graph, X, nodes, both, n_trees)
     positive, known = graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2)
     is_known = graph.add("Greater", known, graph.constant(0, np.float64))

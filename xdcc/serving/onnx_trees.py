@@ -14,6 +14,7 @@ from scipy import sparse
 
 from xdcc.forest._sketched_growing import KINDS
 from xdcc.forest.forest import ExtraTrees
+from xdcc.forest.leaves import LeafShares
 from xdcc.serving.one_forest import is_leaf, leaf_values
 from xdcc.serving.onnx_graph import Graph
 
@@ -175,23 +176,8 @@ def _reachable(left: Ints, right: Ints) -> Ints:
     return np.sort(np.concatenate(found))
 
 
-class ForestLeaves(NamedTuple):
-    """What the leaves of extra trees know of the labels, as shares of their weights.
-
-    Attributes
-    ----------
-    positive : CSR array of shape (n_leaves, n_labels)
-        Share that has the label.
-    known : CSR array of shape (n_leaves, n_labels) or None
-        Share in which it is known; None if all labels are known everywhere.
-    """
-
-    positive: sparse.csr_array
-    known: sparse.csr_array | None
-
-
-def forest_nodes(forest: ExtraTrees) -> tuple[Nodes, ForestLeaves]:
-    """Read extra trees; return their nodes and what their leaves know.
+def forest_nodes(forest: ExtraTrees) -> Nodes:
+    """Read the nodes of extra trees; a leaf has the row of its number.
 
     Raises a TypeError that names a feature whose categories are tested.
     """
@@ -206,7 +192,7 @@ def forest_nodes(forest: ExtraTrees) -> tuple[Nodes, ForestLeaves]:
     tree = np.repeat(np.arange(len(sizes)), sizes)
     root = np.repeat(forest.start[:-1], sizes)
     child = np.where(at_leaf, 0, forest.child - root)
-    nodes = Nodes(
+    return Nodes(
         tree,
         np.arange(len(tree)) - root,
         child,
@@ -216,29 +202,11 @@ def forest_nodes(forest: ExtraTrees) -> tuple[Nodes, ForestLeaves]:
         ~at_leaf & (forest.missing == 0),
         np.where(at_leaf, forest.child, -1).astype(np.int64),
     )
-    return nodes, _forest_leaves(forest)
 
 
-def _forest_leaves(forest: ExtraTrees) -> ForestLeaves:
-    labels, n_leaves = forest.labels, len(forest.leaf_weight)
-    n_rows, n_labels = len(labels.positive_start) - 1, labels.n_labels
-    weight = labels.weight if len(labels.weight) else np.ones(n_rows, np.float32)
-    of_row = weight[forest.row].astype(np.float64)
-    of_row /= np.repeat(forest.leaf_weight, np.diff(forest.row_start))
-    rows = sparse.csr_array((of_row, forest.row, forest.row_start), shape=(n_leaves, n_rows))
-    has_label, is_unknown = (
-        sparse.csr_array((np.ones(len(column)), column, start), shape=(n_rows, n_labels))
-        for start, column in (
-            (labels.positive_start, labels.positive),
-            (labels.unknown_start, labels.unknown),
-        )
-    )
-    shares = sparse.csr_array(
-        (forest.share.astype(np.float64), forest.label, forest.label_start),
-        shape=(n_leaves, n_labels),
-    )
-    known = None
-    if is_unknown.nnz:
-        dense = 1 - (rows @ is_unknown).toarray()
-        known = sparse.csr_array(np.where(dense > _ROUNDING, dense, 0))
-    return ForestLeaves(rows @ has_label + shares, known)
+def known_shares(shares: LeafShares) -> sparse.csr_array | None:
+    """Compute the share of each leaf in which a label is known; None if all are, everywhere."""
+    if not shares.unknown.nnz:
+        return None
+    dense = 1 - shares.unknown.toarray()
+    return sparse.csr_array(np.where(dense > _ROUNDING, dense, 0))

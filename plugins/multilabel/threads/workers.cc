@@ -1,10 +1,11 @@
 /**
  * @brief See `workers.h`.
  *
- * A worker has an atomic variable, its offer: 0, the address of a region that wants help, or that
- * address with a mark. The region's owner writes the address. The worker marks it when it begins to
- * help, and writes 0 when no task is left. The owner takes an unmarked address back, so it does not
- * wait for workers that sleep or are not running. Regions are on the owner's stack.
+ * A worker has an atomic variable, its offer: 0, or the address of a region with marks. The owner
+ * of a region writes the address into the offers of free workers. A worker marks it as taken when
+ * it begins to help, and as done when no task is left. The owner takes back what was not taken, so
+ * it does not wait for workers that sleep or are not running, waits for those that have taken it,
+ * and frees them. Regions are on the owner's stack; until it is freed, a worker is the owner's.
  */
 #include "workers.h"
 
@@ -19,8 +20,12 @@
 #include <memory>              // for unique_ptr
 #include <mutex>               // for mutex
 #include <thread>              // for thread
+#include <utility>             // for exchange, move
+#include <vector>              // for vector
 
-#include "cpu_quota.h"  // for CpuQuota
+#include "caller_settings.h"  // for CallerSettings
+#include "cpu_quota.h"        // for CpuQuota
+#include "helper_rule.h"      // for HelpRecord, SiteCost, SpinTime, WakingDebt
 
 #if !defined(_WIN32)
 #include <pthread.h>  // for pthread_atfork, pthread_sigmask
@@ -30,21 +35,17 @@
 
 namespace xdcc {
 namespace {
-using Nanoseconds = std::int64_t;
-
 constexpr int kMaxWorkers = 255;
-/** @brief Work in a region, of all threads together, that is worth waking another thread for. */
-constexpr Nanoseconds kWorthSharing = 10'000, kUnknown = 0;
-/** @brief How long a worker spins for the next region before it sleeps. */
-constexpr Nanoseconds kSpin = 100'000;
 /** @brief How long an owner spins for a claimed task at least, before it sleeps. */
 constexpr Nanoseconds kWait = 50'000;
-/** @brief Time awake after which a worker checks whether it is useful. */
-constexpr Nanoseconds kWindow = 1'000'000;
-/** @brief Time that waking a thread takes on an idle machine, at most. */
-constexpr Nanoseconds kWaking = 200'000;
-/** @brief Shortest and longest time without workers on a busy machine. */
-constexpr Nanoseconds kShortestPause = 10'000'000, kLongestPause = 400'000'000;
+/** @brief After so long an owner that works alone asks for help that it did not expect to need. */
+constexpr Nanoseconds kLongerThanExpected = 50'000;
+/** @brief How often a thread's affinity and priority are read again. */
+constexpr Nanoseconds kSettingsAge = 10'000'000;
+/** @brief How long no thread is started after the system refused one. */
+constexpr Nanoseconds kAfterRefusal = 1'000'000'000;
+/** @brief Help of at least this time is measured in processor time, which takes a microsecond. */
+constexpr Nanoseconds kLongHelp = 50'000;
 
 Nanoseconds Now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -72,79 +73,221 @@ void Pause() {
 #endif
 }
 
-thread_local int task_number{-1};
+struct Region;
 
-struct Region {
+/** @brief A thread that helps. What is not atomic belongs to the owner that holds it. */
+struct alignas(64) Worker {
+  explicit Worker(int settings) : settings{settings} {}
+  int const settings;  // number of the affinity and priority that it has
+  std::atomic<std::uintptr_t> offer{0};
+  std::atomic<bool> sleeps{false};
+  std::atomic<Nanoseconds> rests_until{0};
+  HelpRecord record;
+  Nanoseconds worked{0};  // processor time in the tasks of the last region
+  std::mutex mutex;
+  std::condition_variable wake, done;
+};
+
+thread_local int task_number{-1};
+thread_local Region* alone{nullptr};  // the region of this thread that could still get help
+
+constexpr std::uintptr_t kTaken = 1, kDone = 2, kAwaited = 4, kMarks = 7;
+
+struct alignas(8) Region {
   int n_tasks;
   Task task;
   void* data;
-  void const* site;
   std::atomic<int> next{0};
-  std::atomic<Nanoseconds> helped{0};  // time that workers spent in tasks
+  /** @brief Helpers, and those of them that sleep and were not woken yet. */
+  std::array<Worker*, kMaxWorkers> helpers, sleepers;
+  int n_helpers{0};
+  std::atomic<int> n_sleepers{0}, next_sleeper{0};  // 0 until all of them are known
+  Nanoseconds begin{0};
+
+  [[nodiscard]] std::uintptr_t Address() const { return reinterpret_cast<std::uintptr_t>(this); }
+  [[nodiscard]] bool HasMore() const { return next.load(std::memory_order_relaxed) < n_tasks; }
 
   /** @brief Do tasks until none is left to claim. */
   void Work() {
     for (int t; (t = next.fetch_add(1, std::memory_order_acq_rel)) < n_tasks;) {
       task_number = t;
       task(data, t);
+      AskForHelp();
     }
     task_number = -1;
   }
-};
 
-constexpr std::uintptr_t kTaken = 1, kAwaited = 2, kMarks = 3;
+  /** @brief Wake two sleepers, each of which wakes two more: all wake in logarithmic time. */
+  void WakeSleepers() {
+    int const n = n_sleepers.load(std::memory_order_acquire);
+    for (int i = 0; i < 2 && n > 0; ++i) {
+      auto const s = next_sleeper.fetch_add(1, std::memory_order_relaxed);
+      if (s >= n) {
+        return;
+      }
+      { std::lock_guard<std::mutex> guard{sleepers[s]->mutex}; }
+      sleepers[s]->wake.notify_one();
+    }
+  }
+};
 static_assert(alignof(Region) > kMarks, "Marks need the low bits of a region's address.");
 
-std::uintptr_t Address(Region* region) { return reinterpret_cast<std::uintptr_t>(region); }
+/** @brief The thread of a worker. */
+class Helping {
+ public:
+  explicit Helping(Worker* worker) : worker_{worker} {}
+
+  /** @brief Help one region after the other. Never ends. */
+  [[noreturn]] void Run() {
+    this->Synchronise(Now());
+    for (;;) {
+      if (!this->SpinForOffer()) {
+        this->Sleep();
+      }
+      this->Help(worker_->offer.load(std::memory_order_acquire));
+    }
+  }
+
+ private:
+  static bool IsNew(std::uintptr_t offer) { return offer != 0 && (offer & kMarks) == 0; }
+
+  /** @brief From now on, compare processor time with the time that passes. */
+  void Synchronise(Nanoseconds now) {
+    time_ = now;
+    cpu_ = CpuTime();
+  }
+
+  /** @brief Wait awake; return whether there is an offer. */
+  bool SpinForOffer() {
+    auto before = Now();
+    auto const end = before + spin_.Now();
+    for (;;) {
+      if (IsNew(worker_->offer.load(std::memory_order_acquire))) {
+        spin_.Found();
+        return true;
+      }
+      for (int i = 0; i < 8; ++i) {
+        Pause();
+      }
+      auto const now = Now();
+      if (now - before > kInterruption) {
+        spin_.Interrupted();
+        this->Synchronise(now);
+        return false;
+      }
+      if (now > end) {
+        return false;
+      }
+      before = now;
+    }
+  }
+
+  void Sleep() {
+    {
+      std::unique_lock<std::mutex> lock{worker_->mutex};
+      worker_->sleeps.store(true);
+      worker_->wake.wait(lock, [&] { return IsNew(worker_->offer.load()); });
+      worker_->sleeps.store(false);
+    }
+    this->Synchronise(Now());
+  }
+
+  void Help(std::uintptr_t offer) {
+    if (!IsNew(offer) || !worker_->offer.compare_exchange_strong(offer, offer | kTaken)) {
+      return;
+    }
+    auto* region = reinterpret_cast<Region*>(offer);
+    region->WakeSleepers();
+    auto const begin = Now();
+    region->Work();
+    auto const end = Now();
+    worker_->worked = end - begin;
+    if (end - begin > kLongHelp) {
+      auto const time = time_, cpu = cpu_;
+      this->Synchronise(end);
+      auto const lost = std::max(Nanoseconds{0}, end - time - (cpu_ - cpu));
+      worker_->worked = std::max(Nanoseconds{0}, end - begin - lost);
+    }
+    if (worker_->offer.exchange(offer | kDone) & kAwaited) {
+      { std::lock_guard<std::mutex> guard{worker_->mutex}; }
+      worker_->done.notify_one();
+    }
+  }
+
+  Worker* worker_;
+  SpinTime spin_;
+  Nanoseconds time_{0}, cpu_{0};  // when they were compared last
+};
+
+std::atomic<int> pretended_processors{0};
 
 class Pool {
  public:
   static Pool* Get();
 
-  int UsefulThreads(int n) const {
-    bool const paused = Now() < paused_until_.load(std::memory_order_relaxed);
-    return paused ? 1 : std::min(n, max_workers_.load() + 1);
+  int UsefulThreads(int n) {
+    auto const& caller = this->Settings();
+    return std::clamp(caller.n_processors - this->NumResting(caller.number, Now()), 1, n);
   }
 
-  void Run(Region* region) {
-    if (region->n_tasks == 1 || task_number >= 0 || max_workers_ == 0) {
+  void Run(Region* region, std::int64_t size, void const* site) {
+    if (region->n_tasks <= 1 || task_number >= 0) {
       RunAlone(region);
       return;
     }
-    auto const begin = Now();
-    auto* usual = this->UsualWork(region->site);
-    auto const work = usual->load(std::memory_order_relaxed);
-    if (begin < paused_until_.load(std::memory_order_relaxed) ||
-        (work != kUnknown && work < kWorthSharing)) {
-      RunAlone(region);
-      Remember(Now() - begin, usual);
-      return;
-    }
-    std::array<Worker*, kMaxWorkers> helpers;
-    int const n_helpers = this->Offer(region, helpers.data());
+    region->begin = Now();
+    auto* cost = this->CostAt(site);
+    auto const per_iteration = cost->load(std::memory_order_relaxed);
+    this->Offer(region, SiteCost::Work(per_iteration, size));
     auto const ready = Now();
+    alone = region->n_helpers == 0 ? region : nullptr;
     region->Work();
+    alone = nullptr;
     auto const done = Now();
-    for (int i = 0; i < n_helpers; ++i) {
-      Dismiss(helpers[i], Address(region), done - begin);
+    auto work = done - ready;
+    for (int i = 0; i < region->n_helpers; ++i) {
+      auto* helper = region->helpers[i];
+      auto offer = region->Address();
+      if (helper->offer.compare_exchange_strong(offer, 0)) {
+        continue;  // it did not come
+      }
+      auto const waited = WaitFor(helper, region->Address(), done - region->begin);
+      if (auto const loss = helper->record.Loss(helper->worked, waited)) {
+        auto const now = Now();
+        helper->rests_until.store(now + RestAfter(loss, this->NumResting(helper->settings, now)),
+                                  std::memory_order_relaxed);
+      }
+      work += helper->worked;
+      helper->offer.store(0, std::memory_order_release);
     }
-    gained_.fetch_sub(Now() - done, std::memory_order_relaxed);
-    Remember(done - ready + region->helped.load(std::memory_order_relaxed), usual);
+    cost->store(SiteCost::Learn(per_iteration, size, work), std::memory_order_relaxed);
+  }
+
+  /** @brief Offer a region that was expected to be short to all workers. */
+  void OfferLate(Region* region) {
+    if (Now() - region->begin > kLongerThanExpected) {
+      alone = nullptr;
+      this->Offer(region, kUnknownWork);
+    }
   }
 
  private:
-  struct alignas(64) Worker {
-    std::atomic<std::uintptr_t> offer{0};
-    std::atomic<bool> sleeps{false};
-    Nanoseconds woken_at{0};  // 0: not woken; guarded by the mutex
-    std::mutex mutex;
-    std::condition_variable wake, done;
+  /** @brief What a thread that begins regions remembers. */
+  struct Caller {
+    Pool* pool{nullptr};  // that of the parent in a forked process
+    CallerSettings settings{{}, 0, 0};
+    int number{-1};  // of the settings
+    int n_processors{1}, pretended{0};
+    Nanoseconds read_at{0};
+    int first{0};  // worker that helped first the last time
+    WakingDebt debt;
   };
+  static thread_local Caller caller_;
 
-  /** @brief As many as the quota of a container allows, besides the thread that begins a region. */
-  static int QuotaWorkers() {
+  /** @brief As many as the quota of a container allows. */
+  static int QuotaProcessors() {
     auto const cpus = std::ceil(std::min<double>(CpuQuota("/proc/self"), kMaxWorkers));
-    return std::max(1, static_cast<int>(cpus)) - 1;
+    return std::max(1, static_cast<int>(cpus));
   }
 
   static void RunAlone(Region* region) {
@@ -156,192 +299,208 @@ class Pool {
     task_number = outer;
   }
 
-  /** @brief Offer the region to workers without work, and return how many there are. */
-  int Offer(Region* region, Worker** helpers) {
-    int const n_wanted = std::min(region->n_tasks - 1, max_workers_.load());
-    if (n_workers_.load(std::memory_order_acquire) < n_wanted) {
-      this->Hire(n_wanted);
+  /** @brief Look up the affinity and priority of this thread. */
+  Caller const& Settings() {
+    auto const now = Now();
+    auto const pretended = pretended_processors.load(std::memory_order_relaxed);
+    if (caller_.pool == this && caller_.pretended == pretended &&
+        now - caller_.read_at < kSettingsAge) {
+      return caller_;
     }
-    int n_helpers = 0;
-    int const n = n_workers_.load(std::memory_order_acquire);
-    for (int w = 0; w < n && n_helpers < n_wanted; ++w) {
-      auto* worker = workers_[w].get();
-      std::uintptr_t none = 0;
-      if (worker->offer.compare_exchange_strong(none, Address(region))) {
-        helpers[n_helpers++] = worker;
-        if (worker->sleeps.load()) {
-          std::lock_guard<std::mutex> guard{worker->mutex};
-          if (worker->woken_at == 0) {
-            worker->woken_at = Now();
-          }
-          worker->wake.notify_one();
-        }
+    auto settings = ReadCallerSettings();
+    if (caller_.pool != this || !(settings == caller_.settings)) {
+      std::lock_guard<std::mutex> guard{hiring_};
+      auto const found = std::find(settings_.cbegin(), settings_.cend(), settings);
+      caller_.number = static_cast<int>(found - settings_.cbegin());
+      if (found == settings_.cend()) {
+        settings_.push_back(settings);
       }
+      caller_.settings = std::move(settings);
+      caller_.pool = this;
     }
-    return n_helpers;
+    caller_.pretended = pretended;
+    caller_.n_processors =
+        pretended > 0 ? pretended : std::min(caller_.settings.n_processors, quota_);
+    caller_.read_at = now;
+    return caller_;
   }
 
-  /** @brief Take the offer back from a worker, or wait until it has ended its task. */
-  static void Dismiss(Worker* worker, std::uintptr_t address, Nanoseconds worked) {
-    auto offer = address;
-    if (worker->offer.compare_exchange_strong(offer, 0)) {
+  /** @brief Offer a region of so much work to free workers, those that are awake first. */
+  void Offer(Region* region, Nanoseconds work) {
+    auto const& caller = this->Settings();
+    int const most = std::min(region->n_tasks, caller.n_processors) - 1;
+    int const n_worth = WorthHelpers(work, most);
+    if (n_worth == 0) {
       return;
     }
-    auto const taken = address | kTaken;
-    auto const end = Now() + kWait + worked / 8;
-    while (worker->offer.load(std::memory_order_acquire) == taken) {
-      Pause();
-      if (Now() > end) {
-        std::unique_lock<std::mutex> lock{worker->mutex};
-        offer = taken;
-        if (worker->offer.compare_exchange_strong(offer, taken | kAwaited)) {
-          worker->done.wait(lock, [&] { return worker->offer.load() != (taken | kAwaited); });
-        }
-        return;
+    int n_sleepers = 0;
+    this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/false);
+    if (caller_.debt.Wakes(region->begin, work, region->n_helpers, n_worth)) {
+      int const n_resting = this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/true);
+      int const n_missing = n_worth - region->n_helpers - n_resting;
+      if (n_missing > 0 && this->Hire(caller, n_missing)) {
+        this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/true);
       }
     }
+    region->n_sleepers.store(n_sleepers, std::memory_order_release);
+    region->WakeSleepers();
   }
 
-  /** @brief Start threads until there are `n` workers. */
-  void Hire(int n) {
+  /**
+   * @brief Offer a region to free workers with the caller's settings until it has `n` helpers.
+   *
+   * @return Number of workers that rest.
+   */
+  int OfferTo(Region* region, int n, int* n_sleepers, bool asleep) {
+    int const n_workers = n_workers_.load(std::memory_order_acquire);
+    int n_resting = 0, w = caller_.first;
+    for (int i = 0; i < n_workers && region->n_helpers < n; ++i, ++w) {
+      w = w < n_workers ? w : 0;
+      auto* worker = workers_[w].get();
+      if (worker->settings != caller_.number) {
+        continue;
+      }
+      if (worker->rests_until.load(std::memory_order_relaxed) > region->begin) {
+        ++n_resting;
+        continue;
+      }
+      std::uintptr_t none = 0;
+      if (worker->offer.load(std::memory_order_relaxed) != 0 ||
+          (!asleep && worker->sleeps.load(std::memory_order_relaxed)) ||
+          !worker->offer.compare_exchange_strong(none, region->Address())) {
+        continue;
+      }
+      if (region->n_helpers == 0) {
+        caller_.first = w;
+      }
+      region->helpers[region->n_helpers++] = worker;
+      if (worker->sleeps.load()) {
+        region->sleepers[(*n_sleepers)++] = worker;
+      }
+    }
+    return n_resting;
+  }
+
+  /**
+   * @brief Wait until a worker has ended its task.
+   *
+   * @param worked Time that the owner has worked in the region.
+   * @return Time that the owner waited, less that in which it was interrupted itself.
+   */
+  static Nanoseconds WaitFor(Worker* worker, std::uintptr_t address, Nanoseconds worked) {
+    if (worker->offer.load(std::memory_order_acquire) & kDone) {
+      return 0;
+    }
+    Nanoseconds waited = 0;
+    for (auto before = Now(); !(worker->offer.load(std::memory_order_acquire) & kDone);) {
+      Pause();
+      auto const now = Now();
+      waited += now - before < kInterruption ? now - before : 0;
+      before = now;
+      if (waited > kWait + worked / 8) {
+        {
+          std::unique_lock<std::mutex> lock{worker->mutex};
+          auto offer = address | kTaken;
+          if (worker->offer.compare_exchange_strong(offer, offer | kAwaited)) {
+            worker->done.wait(lock, [&] { return worker->offer.load() & kDone; });
+          }
+        }
+        return waited + Now() - before;
+      }
+    }
+    return waited;
+  }
+
+  /** @brief Number of workers with these settings that rest. */
+  int NumResting(int settings, Nanoseconds now) const {
+    int const n_workers = n_workers_.load(std::memory_order_acquire);
+    int n_resting = 0;
+    for (int w = 0; w < n_workers; ++w) {
+      n_resting += workers_[w]->settings == settings &&
+                   workers_[w]->rests_until.load(std::memory_order_relaxed) > now;
+    }
+    return n_resting;
+  }
+
+  /** @brief Start up to `n` threads with the settings of this one; return whether there are any. */
+  bool Hire(Caller const& caller, int n) {
     std::lock_guard<std::mutex> guard{hiring_};
+    auto const begin = n_workers_.load();
+    auto const alike = std::count_if(
+        workers_.cbegin(), workers_.cbegin() + begin,
+        [&](auto const& worker) { return worker->settings == caller.number; });
+    auto const end = std::min({begin + n, kMaxWorkers,
+                               begin + caller.n_processors - static_cast<int>(alike)});
+    if (Now() < refused_until_) {
+      return false;
+    }
 #if !defined(_WIN32)
-    sigset_t all, before;  // signals are for the threads of the program, not for workers
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    // Signals are for the threads of the program, except those that a task of the worker causes.
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (int caused : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP}) {
+      sigdelset(&blocked, caused);
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
 #endif
     try {
-      for (int w = n_workers_.load(); w < n; ++w) {
-        workers_[w] = std::make_unique<Worker>();
-        std::thread{[this, worker = workers_[w].get()] { this->Serve(worker); }}.detach();
+      for (int w = begin; w < end; ++w) {
+        workers_[w] = std::make_unique<Worker>(caller.number);
+        std::thread{[worker = workers_[w].get()] { Helping{worker}.Run(); }}.detach();
         n_workers_.store(w + 1, std::memory_order_release);
       }
     } catch (std::exception const&) {
-      max_workers_ = n_workers_.load();  // the system has no more threads or memory
+      refused_until_ = Now() + kAfterRefusal;  // the system has no more threads or memory
     }
 #if !defined(_WIN32)
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 #endif
+    return n_workers_.load() > begin;
   }
 
-  /** @brief The loop of a worker, which never ends. */
-  void Serve(Worker* worker) {
-    Nanoseconds awake = 0, lost = 0;  // since they were last looked at
-    for (;;) {
-      auto const begin = Now(), cpu = CpuTime();
-      for (auto idle_since = begin, now = begin;; now = Now()) {
-        if (auto const offer = worker->offer.load(std::memory_order_acquire)) {
-          this->Help(worker, offer);
-          idle_since = Now();
-        } else if (now - idle_since > kSpin) {
-          break;
-        } else {
-          for (int i = 0; i < 8; ++i) {
-            Pause();
-          }
-        }
-        if (now - begin > kWindow) {
-          break;
-        }
-      }
-      auto const end = Now();
-      awake += end - begin;
-      lost += end - begin - (CpuTime() - cpu);
-      if (awake > kWindow) {
-        this->Judge(lost);
-        awake = lost = 0;
-      }
-      if (end - begin <= kWindow) {
-        lost += this->Sleep(worker);
-      }
-    }
-  }
-
-  void Help(Worker* worker, std::uintptr_t offer) {
-    if (!worker->offer.compare_exchange_strong(offer, offer | kTaken)) {
-      return;
-    }
-    auto* region = reinterpret_cast<Region*>(offer);
-    auto const begin = Now();
-    region->Work();
-    auto const helped = Now() - begin;
-    gained_.fetch_add(helped, std::memory_order_relaxed);
-    region->helped.fetch_add(helped, std::memory_order_relaxed);
-    if (worker->offer.exchange(0) & kAwaited) {
-      std::lock_guard<std::mutex> guard{worker->mutex};
-      worker->done.notify_all();
-    }
-  }
-
-  /** @brief Sleep until there is an offer; return how late the system let this thread run then. */
-  static Nanoseconds Sleep(Worker* worker) {
-    std::unique_lock<std::mutex> lock{worker->mutex};
-    worker->sleeps.store(true);
-    worker->wake.wait(lock, [&] { return worker->offer.load() != 0; });
-    worker->sleeps.store(false);
-    auto const late = worker->woken_at == 0 ? 0 : Now() - worker->woken_at - kWaking;
-    worker->woken_at = 0;
-    return std::max(Nanoseconds{0}, late);
-  }
-
-  /** @brief Check whether help was worth more than the time that was lost or spent waiting. */
-  void Judge(Nanoseconds lost) {
-    if (gained_.exchange(0, std::memory_order_relaxed) < lost) {
-      this->Busy();
-    } else {
-      auto const pause = pause_.load(std::memory_order_relaxed);
-      pause_.store(std::max(kShortestPause, pause - pause / 64), std::memory_order_relaxed);
-    }
-  }
-
-  /** @brief Do without workers for a while, since they did not help. */
-  void Busy() {
-    auto const now = Now();
-    if (now < paused_until_.load(std::memory_order_relaxed)) {
-      return;
-    }
-    auto const pause = pause_.load(std::memory_order_relaxed);
-    pause_.store(std::min(4 * pause, kLongestPause), std::memory_order_relaxed);
-    paused_until_.store(now + pause, std::memory_order_relaxed);
-  }
-
-  /** @brief How long all threads together usually work in a region of this site. */
-  std::atomic<Nanoseconds>* UsualWork(void const* site) {
+  /** @brief Time of an iteration at a call site; sites with the same hash share it. */
+  std::atomic<double>* CostAt(void const* site) {
     auto const hash = reinterpret_cast<std::uintptr_t>(site) / 16 * 0x9E3779B97F4A7C15u;
-    return &usual_work_[hash >> 56];
-  }
-  static void Remember(Nanoseconds work, std::atomic<Nanoseconds>* usual) {
-    auto const before = usual->load(std::memory_order_relaxed);
-    auto const now = before == kUnknown ? work : before + (work - before) / 8;
-    usual->store(std::max(now, kUnknown + 1), std::memory_order_relaxed);
+    return &costs_[hash >> 54];
   }
 
   std::array<std::unique_ptr<Worker>, kMaxWorkers> workers_;
   std::atomic<int> n_workers_{0};
-  std::mutex hiring_;
-  std::atomic<int> max_workers_{QuotaWorkers()};
-  std::atomic<Nanoseconds> paused_until_{0}, pause_{kShortestPause};
-  /** @brief Time that workers spent in tasks, less that which owners waited for them. */
-  std::atomic<Nanoseconds> gained_{0};
-  std::array<std::atomic<Nanoseconds>, 256> usual_work_{};
+  std::mutex hiring_;  // guards what follows, and changes of the number of workers
+  std::vector<CallerSettings> settings_;
+  Nanoseconds refused_until_{0};
+  int const quota_{QuotaProcessors()};
+  std::array<std::atomic<double>, 1024> costs_;
+
+  Pool() {
+    for (auto& cost : costs_) {
+      cost.store(SiteCost::kUnknown, std::memory_order_relaxed);
+    }
+  }
 };
+
+thread_local Pool::Caller Pool::caller_;
 
 /** @brief Never deleted, since workers outlive the end of `main`; anew in a forked process. */
 std::atomic<Pool*> the_pool{nullptr};
+std::mutex making;  // held during a fork, so that no child has a half-made pool
+
+#if !defined(_WIN32)
+[[maybe_unused]] int const fork_handlers = pthread_atfork(
+    [] { making.lock(); }, [] { making.unlock(); },
+    [] {
+      the_pool.store(nullptr);
+      making.unlock();
+    });
+#endif
 
 Pool* Pool::Get() {
   auto* pool = the_pool.load(std::memory_order_acquire);
   if (pool != nullptr) {
     return pool;
   }
-  static std::mutex making;
   std::lock_guard<std::mutex> guard{making};
   if ((pool = the_pool.load()) == nullptr) {
-#if !defined(_WIN32)
-    static bool const registered =
-        pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); }) == 0;
-    (void)registered;
-#endif
     pool = new Pool;
     the_pool.store(pool, std::memory_order_release);
   }
@@ -349,12 +508,26 @@ Pool* Pool::Get() {
 }
 }  // namespace
 
-void RunTasks(int n_tasks, Task task, void* data, void const* site) {
-  Region region{n_tasks, task, data, site != nullptr ? site : reinterpret_cast<void const*>(task)};
-  Pool::Get()->Run(&region);
+void RunTasks(int n_tasks, Task task, void* data, std::int64_t size, void const* site) {
+  Region region;
+  region.n_tasks = n_tasks;
+  region.task = task;
+  region.data = data;
+  Pool::Get()->Run(&region, std::max<std::int64_t>(size, 1),
+                   site != nullptr ? site : reinterpret_cast<void const*>(task));
+}
+
+void AskForHelp() {
+  if (alone != nullptr && alone->HasMore()) {
+    Pool::Get()->OfferLate(alone);
+  }
 }
 
 int UsefulThreads(int n) { return n == 1 ? 1 : Pool::Get()->UsefulThreads(n); }
 
 int TaskNumber() { return task_number; }
+
+void PretendProcessors(int n) { pretended_processors.store(n); }
+
+int EnterTask(int number) { return std::exchange(task_number, number); }
 }  // namespace xdcc

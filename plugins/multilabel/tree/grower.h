@@ -22,25 +22,26 @@
 
 #include <algorithm>  // for max
 #include <cstddef>    // for size_t
-#include <cstdint>    // for uint32_t
+#include <cstdint>    // for int32_t, uint32_t
 #include <memory>     // for shared_ptr, unique_ptr
 #include <numeric>    // for accumulate
 #include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../../src/common/random.h"     // for ColumnSampler
-#include "../../../src/tree/constraints.h"  // for FeatureInteractionConstraintHost
-#include "../../../src/tree/driver.h"       // for Driver
-#include "../../../src/tree/param.h"        // for TrainParam
-#include "../../../src/tree/tree_view.h"    // for MultiTargetTreeView
-#include "../param/param.h"                 // for MultiLabelTrainParam
-#include "../reductions.h"                  // for Add, Subtract
-#include "gradient_source.h"                // for SourceMemory
-#include "leaf_values.h"                    // for LabelGradients
-#include "monotone.h"                       // for BoundChildren, WeightBounds
-#include "node_features.h"                  // for AllowedFeatures
-#include "search/label_search.h"            // for LabelSearch
-#include "search/sketch_search.h"           // for SketchSearch
+#include "../../../src/common/random.h"           // for ColumnSampler
+#include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
+#include "../../../src/tree/constraints.h"        // for FeatureInteractionConstraintHost
+#include "../../../src/tree/driver.h"             // for Driver
+#include "../../../src/tree/param.h"              // for TrainParam
+#include "../../../src/tree/tree_view.h"          // for MultiTargetTreeView
+#include "../param/param.h"                       // for MultiLabelTrainParam
+#include "../reductions.h"                        // for Add, Subtract
+#include "gradient_source.h"                      // for SourceMemory
+#include "leaf_values.h"                          // for LabelGradients
+#include "monotone.h"                             // for BoundChildren, WeightBounds
+#include "node_features.h"                        // for AllowedFeatures
+#include "search/label_search.h"                  // for LabelSearch
+#include "search/sketch_search.h"                 // for SketchSearch
 #include "search/split_search.h"  // for SplitSearch, TreeRules, TreeData, NodeRequest, LeafSums
 #include "split_score.h"          // for LabelWeight
 #include "xgboost/base.h"         // for GradientPair, bst_node_t
@@ -162,15 +163,16 @@ class TreeGrower {
     auto const n_leaves = of_leaves.leaves.size(), n_labels = labels.size();
     std::size_t const n_all_labels = p_tree->NumTargets();
     std::vector<float> weights(n_leaves * n_all_labels, 0.0f);
-    for (std::size_t l = 0; l < n_leaves; ++l) {
-      for (std::size_t j = 0; j < n_labels; ++j) {
-        auto const* sum = of_leaves.sums.data() + 2 * (l * n_labels + j);
-        auto const weight = LabelWeight(rules_.reg, sum[0], sum[1]);
-        weights[l * n_all_labels + labels[j]] =
-            (bounds.empty() ? static_cast<float>(weight) : bounds[l].Clip(j, weight)) *
-            param_.learning_rate;
-      }
-    }
+    common::ParallelFor(
+        n_leaves, this->ThreadsFor(n_leaves, n_labels), common::Sched::Dyn(1), [&](auto l) {
+          for (std::size_t j = 0; j < n_labels; ++j) {
+            auto const* sum = of_leaves.sums.data() + 2 * (l * n_labels + j);
+            auto const weight = LabelWeight(rules_.reg, sum[0], sum[1]);
+            weights[l * n_all_labels + labels[j]] =
+                (bounds.empty() ? static_cast<float>(weight) : bounds[l].Clip(j, weight)) *
+                param_.learning_rate;
+          }
+        });
     p_tree->SetLeaves(std::move(of_leaves.leaves), common::Span<float const>{weights});
   }
 
@@ -257,6 +259,12 @@ class TreeGrower {
     return weights;
   }
 
+  /** @brief Threads for so many items with so many divisions each: one where these are few. */
+  [[nodiscard]] std::int32_t ThreadsFor(std::size_t n_items, std::size_t n_each) const {
+    constexpr std::size_t kFew = 1 << 12;
+    return n_items * n_each < kFew ? 1 : ctx_->Threads();
+  }
+
   /** @brief Hessian of a node over all labels: its `cover`. */
   [[nodiscard]] double SumHess(std::vector<double> const& sums) const {
     return std::accumulate(sums.cbegin() + n_targets_, sums.cend(), 0.0);
@@ -272,11 +280,11 @@ class TreeGrower {
     std::vector<Children> children(entries.size());
     auto const eta = param_.learning_rate;
     tree::ExpandBatch batch{eta};
-    for (std::size_t i = 0; i < entries.size(); ++i) {
+    auto const n_threads = this->ThreadsFor(entries.size(), 3 * n_targets_);
+    common::ParallelFor(entries.size(), n_threads, common::Sched::Dyn(1), [&](auto i) {
       auto const& split = entries[i].split;
       auto& stats = stats_[entries[i].nid];
       auto& [left_sums, right_sums, base_weight, bounds] = children[i];
-      auto& [left_weight, right_weight, left_bounds, right_bounds] = bounds;
       left_sums = std::move(stats.left_sums);
       right_sums.resize(left_sums.size());
       Subtract(stats.sums, left_sums, &right_sums);
@@ -285,9 +293,14 @@ class TreeGrower {
         bounds = BoundChildren(rules_.reg, stats.bounds, rules_.OrderOf(split.feature),
                                left_sums.data(), right_sums.data());
       } else {
-        left_weight = this->Weights(left_sums, left_bounds);
-        right_weight = this->Weights(right_sums, right_bounds);
+        bounds.left_weights = this->Weights(left_sums, bounds.left);
+        bounds.right_weights = this->Weights(right_sums, bounds.right);
       }
+    });
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      auto const& split = entries[i].split;
+      auto const& [left_sums, right_sums, base_weight, bounds] = children[i];
+      auto const& [left_weight, right_weight, left_bounds, right_bounds] = bounds;
       auto const left_hess = this->SumHess(left_sums);
       auto const right_hess = this->SumHess(right_sums);
       if (p_tree->IsMultiTarget()) {

@@ -152,7 +152,7 @@ void AddDerived(LabelGradients const& gradients, common::Span<Index const> indic
 template <typename Index>
 std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradients,
                               std::vector<std::vector<common::Span<Index const>>> const& leaves) {
-  constexpr std::size_t kRows = 4096, kColumns = 2048;  // of a task; its sums stay in cache
+  constexpr std::size_t kRows = 2048, kColumns = 2048;  // of a task; its sums stay in cache
   std::size_t const width = 2 * gradients.n_labels;
   auto const& bounds = gradients.bounds;
   auto const n_all_rows = NumAllRows(ctx, gradients.n_rows);

@@ -1,6 +1,7 @@
 """Reports: numbers, marks, verdicts, and files; and tables that only some papers have."""
 
 import re
+from typing import get_args
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,6 +23,7 @@ from experiments.engine.task import pack_counts, unpack_counts
 from experiments.engine.traces import trace
 from experiments.report.document import write_report
 from experiments.report.figures import FIGURES
+from experiments.report.latex import escaped, latex_of
 from experiments.report.plots import curves, quality_and_time
 from experiments.report.significance import SEED, bbc_cv_table, fold_tests
 from experiments.report.tables import (
@@ -267,6 +269,13 @@ def test_every_named_figure_exists():
     assert set(re.findall(r"'(\w+)'", str(annotation))) == set(FIGURES)
 
 
+def test_the_guide_lists_the_kinds_of_sections():
+    page = (PAPERS.parents[1] / "docs" / "guide" / "experiments.md").read_text(encoding="utf-8")
+    kinds = get_args(Section.model_fields["kind"].annotation)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.M)) == sorted(kinds)
+    assert len(kinds) == 10
+
+
 def test_report_of_tiny(tiny, tiny_store, tmp_path):
     markdown, page = write_report([(tiny, load_results(tiny, tiny_store))], tmp_path, "tiny")
     text, html = markdown.read_text(), page.read_text()
@@ -287,6 +296,61 @@ def test_report_of_tiny(tiny, tiny_store, tmp_path):
     # the same records give the same report
     write_report([(tiny, load_results(tiny, tiny_store))], tmp_path / "again", "tiny")
     assert (tmp_path / "again" / "tiny.html").read_text() == html
+
+
+def test_report_in_latex(tiny, tiny_store, tmp_path):
+    markdown, _, latex = write_report(
+        [(tiny, load_results(tiny, tiny_store))], tmp_path, "tiny", latex=True
+    )
+    text, document = markdown.read_text(), latex.read_text()
+    assert latex.name == "tiny.tex"
+    for section in tiny.report:
+        assert f"\\subsection*{{{escaped(section.title)}}}" in document
+    for environment in ("tabular", "adjustbox", "center", "document"):
+        opened = document.count(f"\\begin{{{environment}}}")
+        assert opened == document.count(f"\\end{{{environment}}}") > 0
+    assert document.count(r"\begin{tabular}") == len(re.findall(r"^\| ---", text, re.M))
+    figures = re.findall(r"\\includegraphics\[max width=\\textwidth\]\{([^}]+)\}", document)
+    assert figures == [f"figures/{n}.pdf" for n in re.findall(r"\(figures/([^)]+)\.svg\)", text)]
+    for figure in figures:
+        assert (tmp_path / figure).read_bytes().startswith(b"%PDF")
+    # Every row has as many cells as its table has columns.
+    for columns, rows in re.findall(
+        r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", document, re.DOTALL
+    ):
+        for row in re.findall(r"^.*\\\\$", rows, re.M):
+            assert len(re.split(r"(?<!\\) & ", row)) == len(columns)
+
+
+def test_text_in_latex():
+    latex = latex_of(
+        "# Costs & 5 % of $x_1$\n\nSee `a_b` and **both** *kinds*:\n[all](x.md#y).\n\n"
+        "- one\n- two\n\n"
+        "| a | b |\n| --- | ---: |\n| p &#124; q | 1 ▲ |\n|  | χ² |\n"
+    )
+    body = latex[latex.index(r"\begin{document}") : latex.index(r"\end{document}")]
+    assert [line for line in body.splitlines() if line] == [
+        r"\begin{document}",
+        r"\section*{Costs \& 5 \% of \$x\_1\$}",
+        r"See \texttt{a\_b} and \textbf{both} \emph{kinds}:",
+        r"\href{x.md\#y}{all}.",
+        r"\begin{itemize}",
+        r"\item one",
+        r"\item two",
+        r"\end{itemize}",
+        r"\begin{center}",
+        r"\begin{adjustbox}{max width=\textwidth}",
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"a & b \\",
+        r"\midrule",
+        r"p $|$ q & 1 $\blacktriangle$ \\",
+        r" & $\chi$$^2$ \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{adjustbox}",
+        r"\end{center}",
+    ]
 
 
 def test_sequences_are_those_with_all_label_tests():

@@ -1,23 +1,30 @@
 /**
  * @brief Workers do every task once, whatever the number of threads that ask for it at once.
  */
-#include <algorithm>  // for stable_sort
-#include <atomic>     // for atomic
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t
-#include <thread>     // for thread
-#include <utility>    // for pair
-#include <vector>     // for vector
+#include <algorithm>   // for stable_sort
+#include <atomic>      // for atomic
+#include <chrono>      // for microseconds, milliseconds, steady_clock
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, int64_t
+#include <cstdlib>     // for exit
+#include <functional>  // for function
+#include <iostream>    // for cerr
+#include <thread>      // for sleep_for, thread, yield
+#include <utility>     // for pair
+#include <vector>      // for vector
 
 #if defined(__linux__)
-#include <sys/wait.h>  // for waitpid
-#include <unistd.h>    // for _exit, fork
+#include <sched.h>         // for sched_getaffinity, sched_setaffinity
+#include <signal.h>        // for pthread_sigmask, sigismember
+#include <sys/resource.h>  // for getpriority, setpriority
+#include <sys/wait.h>      // for waitpid
+#include <unistd.h>        // for _exit, alarm, fork
 #endif
 
 #include "src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "testing.h"                     // for ExpectError, XDCC_TEST
 #include "threads/loops.h"               // for LoopByDemand, LoopByNumber
-#include "threads/workers.h"             // for TaskNumber
+#include "threads/workers.h"             // for PretendProcessors, RunTasks, TaskNumber
 
 namespace xgboost::multilabel {
 namespace {
@@ -110,6 +117,123 @@ XDCC_TEST(workers, RegionsWithinRegions) {
   visits.CheckOnce();
 }
 
+/** @brief Acts as if there were enough processors for several threads. */
+struct FourProcessors {
+  FourProcessors() { xdcc::PretendProcessors(4); }
+  ~FourProcessors() { xdcc::PretendProcessors(0); }
+};
+
+/** @brief Whether something happens in one of many trials: on a busy machine workers may rest. */
+bool InOneTrial(std::function<bool()> const& happens) {
+  for (int trial = 0; trial < 60; ++trial) {
+    if (happens()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** @brief Tasks that wait for one another, so each needs a thread of its own. */
+class Meeting {
+ public:
+  explicit Meeting(int n) : n_tasks_{n} {}
+  /** @brief Wait until all have arrived, for half a second at most. */
+  void Arrive() {
+    ++n_arrived_;
+    auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds{500};
+    while (n_arrived_ < n_tasks_) {
+      if (std::chrono::steady_clock::now() > end) {
+        return;
+      }
+      std::this_thread::yield();
+    }
+    ++n_met_;
+  }
+  [[nodiscard]] bool AllMet() const { return n_met_ == n_tasks_; }
+
+ private:
+  int const n_tasks_;
+  std::atomic<int> n_arrived_{0}, n_met_{0};
+};
+
+constexpr std::int64_t kLarge = 1'000'000'000;
+
+/** @brief Hold a meeting in a region; return whether each task had a thread of its own. */
+bool Meet(int n, std::function<void()> const& then = [] {}) {
+  struct Call {
+    Meeting meeting;
+    std::function<void()> const& then;
+  } call{Meeting{n}, then};
+  xdcc::RunTasks(
+      n,
+      [](void* data, int) {
+        auto* call = static_cast<Call*>(data);
+        std::this_thread::sleep_for(std::chrono::microseconds{500});  // worth a worker
+        call->meeting.Arrive();
+        call->then();
+      },
+      &call, kLarge);
+  return call.meeting.AllMet();
+}
+
+/** @brief A place in the program whose regions are short, until one is not. */
+struct Site {
+  std::function<void(int)> long_task;
+  static void Do(void* data, int number) {
+    if (auto const& task = static_cast<Site*>(data)->long_task) {
+      task(number);
+    }
+  }
+  void RunShort() {
+    for (int i = 0; i < 100; ++i) {
+      xdcc::RunTasks(3, &Do, this, 3);
+    }
+  }
+};
+
+XDCC_TEST(workers, ALongRegionGetsHelpAfterShortOnes) {
+  FourProcessors pretended;
+  CHECK(InOneTrial([] {
+    Site{}.RunShort();
+    Meeting meeting{3};
+    Site site{[&](int) { meeting.Arrive(); }};
+    xdcc::RunTasks(3, &Site::Do, &site, kLarge);
+    return meeting.AllMet();
+  }));
+}
+
+XDCC_TEST(workers, ARegionThatTakesLongerThanExpectedGetsHelpLate) {
+  FourProcessors pretended;
+  CHECK(InOneTrial([] {
+    Site{}.RunShort();
+    Meeting meeting{2};
+    Site site{[&](int number) {
+      if (number == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+      } else {
+        meeting.Arrive();
+      }
+    }};
+    xdcc::RunTasks(3, &Site::Do, &site, 3);
+    return meeting.AllMet();
+  }));
+}
+
+XDCC_TEST(workers, EachCallerHasWorkersOfItsOwn) {
+  FourProcessors pretended;
+  CHECK(InOneTrial([] {
+    Meeting outer{4};  // both callers and their workers are in a task at the same time
+    std::thread callers[2];
+    for (auto& caller : callers) {
+      caller = std::thread{[&] { Meet(2, [&] { outer.Arrive(); }); }};
+    }
+    for (auto& caller : callers) {
+      caller.join();
+    }
+    return outer.AllMet();
+  }));
+}
+
 XDCC_TEST(workers, ThreadsOfTheProgramShareThem) {
   std::vector<std::thread> threads;
   std::atomic<std::size_t> sum{0};
@@ -138,6 +262,90 @@ XDCC_TEST(workers, TheFirstExceptionArrives) {
 }
 
 #if defined(__linux__)
+/** @brief Run code in a forked process, and check that it ends within a minute, without an error. */
+void InChild(std::function<void()> const& code) {
+  auto const child = fork();
+  if (child == 0) {
+    alarm(60);
+    try {
+      code();
+    } catch (dmlc::Error const& error) {
+      std::cerr << error.what() << "\n";
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status{-1};
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+}
+
+XDCC_TEST(workers, WorkersHaveTheAffinityAndPriorityOfTheCaller) {
+  FourProcessors pretended;
+  CHECK(InOneTrial([] { return Meet(2); }));  // there are workers with other settings
+  std::thread{[] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    CHECK_EQ(setpriority(PRIO_PROCESS, 0, 7), 0);
+    std::atomic<int> n_other{0};
+    CHECK(InOneTrial([&] {
+      return Meet(2, [&] {
+        cpu_set_t own;
+        n_other += sched_getaffinity(0, sizeof(own), &own) != 0 || !CPU_EQUAL(&one, &own) ||
+                   getpriority(PRIO_PROCESS, 0) != 7;
+      });
+    }));
+    CHECK_EQ(n_other.load(), 0);
+  }}.join();
+}
+
+XDCC_TEST(workers, SignalsThatATaskCausesReachItsThread) {
+  FourProcessors pretended;
+  std::atomic<int> n_blocked{0}, n_interrupted{0};
+  CHECK(InOneTrial([&] {
+    n_interrupted = 0;
+    return Meet(2, [&] {
+      sigset_t blocked;
+      pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+      for (int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+        n_blocked += sigismember(&blocked, caused);
+      }
+      n_interrupted += !sigismember(&blocked, SIGINT);
+    });
+  }));
+  CHECK_EQ(n_blocked.load(), 0);
+  CHECK_EQ(n_interrupted.load(), 1);  // the caller
+}
+
+XDCC_TEST(workers, AForkAtAnyMomentIsSafe) {
+  for (int i = 0; i < 60; ++i) {
+    InChild([i] {  // a process without workers
+      xdcc::PretendProcessors(4);
+      std::thread other{[] { Meet(3); }};
+      std::this_thread::sleep_for(std::chrono::microseconds{5 * i});
+      InChild([] { CHECK(InOneTrial([] { return Meet(3); })); });
+      other.join();
+    });
+  }
+}
+
+XDCC_TEST(workers, AProcessEndsWhileRegionsRun) {
+  for (int i = 0; i < 10; ++i) {
+    InChild([i] {
+      xdcc::PretendProcessors(4);
+      std::thread{[] {
+        for (;;) {
+          common::ParallelFor(100, 3, Sched::Dyn(1), [](auto) {});
+        }
+      }}.detach();
+      std::this_thread::sleep_for(std::chrono::microseconds{200 * i});
+      std::exit(0);
+    });
+  }
+}
+
 XDCC_TEST(workers, AForkedProcessHasItsOwn) {
   common::ParallelFor(100, 2, [](auto) {});
   auto const child = fork();

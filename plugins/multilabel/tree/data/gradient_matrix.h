@@ -111,7 +111,7 @@ inline GradientBounds BoundsOverWorkers(Context const* ctx, GradientBounds const
 
 /** @brief The bounds of some gradients; an error if any is not finite. [n_rows, n_columns] */
 inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
-  constexpr std::size_t kRun = std::size_t{1} << 13;  // gradients that a thread takes at a time
+  constexpr std::size_t kRun = std::size_t{1} << 11;  // gradients that a thread takes at a time
   CHECK(gpair.CContiguous());
   std::vector<GradientRange> ranges(NumRuns(gpair.Size(), kRun));
   ForEachRun(gpair.Size(), kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {

@@ -136,6 +136,11 @@ class IntegerHistogram {
       }
     }
   }
+  /** @brief Add another histogram of the same block: of other rows. */
+  void Add(IntegerHistogram const& that) {
+    XDCC_BEST_CLONE(AddArray<std::int32_t>)(that.sums_.Data(), sums_.Size(), sums_.Data());
+    multilabel::Add(that.counts_, &counts_);
+  }
   /** @brief Take away another histogram of the same block. */
   void Subtract(IntegerHistogram const& part, std::size_t padded_labels) {
     XDCC_BEST_CLONE(SubtractArray<std::int32_t>)(part.sums_.Data(),

@@ -174,29 +174,17 @@ struct LabelNode {
 };
 
 /** @brief Sum up rows of a row set. [2 * padded], chunk by chunk */
-inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, LocalRows const& rows,
+inline AlignedArray<std::int32_t> SumTotals(LocalRows const& rows,
                                             common::Span<std::uint32_t const> node_rows) {
   AlignedArray<std::int32_t> totals;
   totals.Assign(2 * rows.PaddedLabels(), 0);
-  constexpr std::size_t kRun = 256;
-  auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
+  constexpr std::size_t kRun = 256;  // their values stay in cache
+  for (std::size_t begin = 0; begin < node_rows.size(); begin += kRun) {
     for (auto const& chunk : rows.Chunks()) {
-      XDCC_BEST_CLONE(SumLocalRows)(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
-                                    std::min(kRun, node_rows.size() - run * kRun),
-                                    out->Data() + 2 * chunk.padded_begin);
+      XDCC_BEST_CLONE(SumLocalRows)(rows.Values(chunk), chunk.width, node_rows.data() + begin,
+                                    std::min(kRun, node_rows.size() - begin),
+                                    totals.Data() + 2 * chunk.padded_begin);
     }
-  };
-  auto const n_runs = (node_rows.size() + kRun - 1) / kRun;
-  if (n_threads == 1) {
-    for (std::size_t run = 0; run < n_runs; ++run) {
-      sum(run, &totals);
-    }
-    return totals;
-  }
-  std::vector<AlignedArray<std::int32_t>> parts(n_threads, totals);
-  common::ParallelFor(n_runs, n_threads, [&](auto run) { sum(run, &parts[omp_get_thread_num()]); });
-  for (auto const& part : parts) {
-    XDCC_BEST_CLONE(AddArray<std::int32_t>)(part.Data(), totals.Size(), totals.Data());
   }
   return totals;
 }

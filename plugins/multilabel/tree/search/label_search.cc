@@ -19,7 +19,7 @@
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../../../src/tree/sample_position.h"         // for SamplePosition
 #include "../../reductions.h"                             // for SumOverWorkers
-#include "../../threads/workers.h"                        // for UsefulThreads
+#include "../../threads/loops.h"                          // for UsefulThreads
 #include "split_candidate.h"                              // for Decide, KeepLikely
 #include "worker_shares.h"                                // for ShareCandidates
 #include "xgboost/logging.h"                              // for CHECK_LE, CHECK_LT
@@ -39,24 +39,26 @@ void CheckBins(common::HistogramCuts const& cuts) {
 void LabelSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) {
   auto const page = this->Read(ctx, rules, data);
   CheckBins(page->cut);
-  this->MakeBlocks(page->cut);
+  auto const n_rows = data.gpair.Shape(0);
+  auto const max_list_rows = rules.ml_param.MaxListRows(n_rows);
+  this->MakeBlocks(page->cut, !is_shared_ && n_rows <= max_list_rows);
   this->UpdateIndex(page);
   cuts_ = page->cut;
   auto const& info = data.p_fmat->Info();
   types_ = info.feature_types.ConstHostSpan();
-  auto const n_rows = data.gpair.Shape(0);
   auto const max_cat_threshold = static_cast<std::uint32_t>(rules.param.max_cat_threshold);
-  param_ = {rules.reg, rules.ml_param.Method(), rules.ml_param.MaxListRows(n_rows),
-            rules.param.max_cat_to_onehot, max_cat_threshold,
-            this->SortsCategories(rules.param.max_cat_to_onehot),
+  param_ = {rules.reg, rules.ml_param.Method(), max_list_rows, rules.param.max_cat_to_onehot,
+            max_cat_threshold, this->SortsCategories(rules.param.max_cat_to_onehot),
             // Without lambda the weights of small categories are not bounded.
             info.HasCategorical() && rules.reg.lambda > 0.0, rules.is_monotone};
-  n_threads_ = xdcc::UsefulThreads(ctx->Threads());
+  n_threads_ = workers::UsefulThreads(ctx->Threads());
   this->ForgetNodes();
   budget_.Reset(rules.MaxBytes());
   local_rows_.resize(n_rows);
-  numbers_.resize(n_rows);
-  std::iota(numbers_.begin(), numbers_.end(), 0);
+  if (numbers_.size() != n_rows) {
+    numbers_.resize(n_rows);
+    std::iota(numbers_.begin(), numbers_.end(), 0);
+  }
   buffers_.resize(std::max<std::size_t>(buffers_.size(), n_threads_));
   if (is_shared_ || n_rows > param_.max_list_rows) {
     this->CheckMemory();
@@ -100,12 +102,15 @@ std::shared_ptr<GHistIndexMatrix const> LabelSearch::Read(Context const* ctx,
   return first;
 }
 
-void LabelSearch::MakeBlocks(common::HistogramCuts const& cuts) {
+void LabelSearch::MakeBlocks(common::HistogramCuts const& cuts, bool has_lists) {
   // A block's histogram shares a core's second-level cache with gradients.
   constexpr std::size_t kBinBytes = 2 * LocalRows::kNarrow * sizeof(std::int32_t);
   constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
-  std::size_t const n_blocks =
-      collective::IsDistributed() ? collective::GetWorldSize() : ctx_->Threads();
+  constexpr std::size_t kBlocksOfThread = 4;  // of lists
+  std::size_t const n_threads = ctx_->Threads();
+  std::size_t const n_blocks = collective::IsDistributed()  ? collective::GetWorldSize()
+                               : has_lists && n_threads > 1 ? kBlocksOfThread * n_threads
+                                                            : n_threads;
   auto const n_bins = (cuts.TotalBins() + n_blocks - 1) / n_blocks;
   blocks_ = MakeFeatureBlocks(cuts, kBinBytes, std::min(kBlockBytes, n_bins * kBinBytes));
   shares_ = is_shared_ ? WorkerShares{blocks_} : WorkerShares{};
@@ -187,8 +192,9 @@ void LabelSearch::Evaluate(std::vector<NodeRequest> const& requests) {
   if (is_shared_) {
     this->WorkOnPages(level, &running);
   } else {
+    this->ShareHistograms(level);
     common::ParallelFor(level.tasks.size(), n_threads_, common::Sched::Dyn(1),
-                        [&](auto t) { this->Work(level, level.tasks[t], &running[t]); });
+                        [&](auto t) { this->Work(level, t, &running[t]); });
   }
   if (requests.front().IsRoot()) {
     this->KeepRoot(nodes_[requests.front().nid]);
@@ -197,8 +203,7 @@ void LabelSearch::Evaluate(std::vector<NodeRequest> const& requests) {
   if (is_shared_) {
     this->DecideOnPages(level, best);
   } else {
-    common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
-                        [&](auto i) { this->DecideNode(requests[i], i, best[i], nullptr); });
+    this->DecideNodes(level, best);
   }
   this->DropParents(requests);
 }
@@ -258,10 +263,9 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
     if (!job.has_lists) {
       return n_blocks;
     }
-    // Tasks of about the same size, some for each thread.
-    constexpr std::size_t kTasksPerThread = 4;
-    return std::min(n_blocks,
-                    n_threads == 1 ? 1 : 1 + kTasksPerThread * n_threads * n_rows(job) / n_all);
+    // Tasks of about the same size, some for each thread. All of a node's read all of its values.
+    auto const n_tasks = 2 * n_threads + 4;
+    return std::min(n_blocks, n_threads == 1 ? 1 : 1 + n_tasks * n_rows(job) / n_all);
   });
 }
 
@@ -285,6 +289,50 @@ std::vector<RunningBest> LabelSearch::CollectCandidates(Level const& level,
     keep_likely();
   }
   return best;
+}
+
+void LabelSearch::DecideNodes(Level const& level, std::vector<RunningBest> const& best) {
+  constexpr std::size_t kRows = 512, kTasksPerThread = 4;  // rows of a task, tasks of a node
+  constexpr std::size_t kMostSums = 64;                    // of a node whose rows are shared out
+  auto const& requests = level.requests;
+  auto const context = this->MakeContext();
+  struct Task {
+    std::size_t request;
+    RowShare share;
+    std::vector<double> sums;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < requests.size() && n_threads_ > 1; ++i) {
+    auto const& candidates = best[i].candidates;
+    auto const n_sums = NumSums(context, candidates);
+    bool const has_categories = n_sums > candidates.size();
+    auto const n_parts =
+        std::min<std::size_t>(nodes_[requests[i].nid].n_rows / kRows, kTasksPerThread * n_threads_);
+    if (n_parts > 1 && 0 < n_sums && n_sums <= kMostSums && !has_categories) {
+      for (std::size_t part = 0; part < n_parts; ++part) {
+        tasks.push_back({i, {part, n_parts}, std::vector<double>(n_sums * gradients_.Width())});
+      }
+    }
+  }
+  common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto t) {
+    auto& task = tasks[t];
+    auto const& node = nodes_[requests[task.request].nid];
+    AddCandidates(context, *index_, node.row_set->rows,
+                  this->RowsOf(node, node_rows_[task.request]), best[task.request].candidates,
+                  task.share, task.sums.data());
+  });
+  std::vector<double const*> sums(requests.size(), nullptr);
+  Task* first{nullptr};
+  for (auto& task : tasks) {
+    if (task.share.part == 0) {
+      first = &task;
+      sums[task.request] = task.sums.data();
+    } else {
+      Add(task.sums, &first->sums);
+    }
+  }
+  common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
+                      [&](auto i) { this->DecideNode(requests[i], i, best[i], sums[i]); });
 }
 
 void LabelSearch::DecideNode(NodeRequest const& request, std::size_t i, RunningBest const& best,
@@ -312,13 +360,24 @@ void LabelSearch::Partition(RegTree const& tree, std::vector<AppliedSplit> const
 void LabelSearch::End(common::Span<bst_node_t> out) {
   p_fmat_ = nullptr;
   // As `CommonRowPartitioner::LeafPartition`, which asks every label of every row again.
+  constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
+  struct Run {
+    bst_node_t nid;
+    common::Span<bst_idx_t const> rows;
+  };
+  std::vector<Run> runs;
   for (auto nid : rows_.Leaves()) {
     for (auto const& of_page : rows_.Of(nid)) {
-      for (auto row : of_page) {
-        out[row] = tree::SamplePosition::Encode(nid, gradients_.Active(row));
+      for (std::size_t begin = 0; begin < of_page.size(); begin += kRun) {
+        runs.push_back({nid, of_page.subspan(begin, std::min(kRun, of_page.size() - begin))});
       }
     }
   }
+  common::ParallelFor(runs.size(), n_threads_, common::Sched::Dyn(1), [&](auto r) {
+    for (auto row : runs[r].rows) {
+      out[row] = tree::SamplePosition::Encode(runs[r].nid, gradients_.Active(row));
+    }
+  });
 }
 
 LeafSums LabelSearch::SumOverLeaves(LabelGradients const& gradients) const {

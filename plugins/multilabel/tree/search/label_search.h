@@ -41,7 +41,7 @@
 #include "label_node.h"                           // for LabelNode, LabelSearchParam, RootLists
 #include "node_plan.h"                            // for BlockTask, MemoryBudget, NodeJob
 #include "row_lists.h"                            // for ListBuffer
-#include "split_candidate.h"                      // for CandidateContext, RunningBest
+#include "split_candidate.h"                      // for CandidateContext, RowShare, RunningBest
 #include "split_scan.h"                           // for ScanBuffer
 #include "split_search.h"                         // for NodeRequest, SplitSearch
 #include "worker_shares.h"                        // for WorkerShares
@@ -105,8 +105,10 @@ class LabelSearch : public SplitSearch {
    * @brief Cut the features into blocks, smaller ones where there are too few for all threads.
    *
    * Workers have the same blocks, whatever number of threads they have, and one each at least.
+   *
+   * @param has_lists Whether all nodes have lists, whose blocks may be small.
    */
-  void MakeBlocks(common::HistogramCuts const& cuts);
+  void MakeBlocks(common::HistogramCuts const& cuts, bool has_lists);
   /** @brief Lay out the only page, unless that was done for the tree before. */
   void UpdateIndex(std::shared_ptr<GHistIndexMatrix const> const& page);
   /** @brief Check that every thread can have the histogram of a block of features. */
@@ -127,6 +129,8 @@ class LabelSearch : public SplitSearch {
   /** @brief What may be the best split of each node. */
   [[nodiscard]] std::vector<RunningBest> CollectCandidates(Level const& level,
                                                            std::vector<JobBest> const& running);
+  /** @brief Decide; threads share out the rows of large nodes. */
+  void DecideNodes(Level const& level, std::vector<RunningBest> const& best);
   /** @param sums Exact sums of the candidates; null where they are not shared out. */
   void DecideNode(NodeRequest const& request, std::size_t i, RunningBest const& best,
                   double const* sums);
@@ -139,9 +143,8 @@ class LabelSearch : public SplitSearch {
   void NumberRows(std::vector<NodeRequest> const& requests);
   /** @brief Make row sets and sum up nodes; rows are taken from where a job keeps them. */
   void Prepare(Level const& level);
-  /** @brief Sums over the rows of a new row set, or of the smaller one of two siblings. */
-  [[nodiscard]] AlignedArray<std::int32_t> SumUp(Level const& level, Job const& job,
-                                                 std::int32_t n_threads);
+  /** @brief Make the row sets that are new. */
+  void MakeRowSets(Level const& level);
   std::shared_ptr<RowSet> MakeRowSet(NodeRequest const& request, std::vector<bst_idx_t> global_rows,
                                      bool has_lists, std::int32_t n_threads);
   /** @param totals Of the new row set, or of the smaller sibling. */
@@ -149,7 +152,7 @@ class LabelSearch : public SplitSearch {
   /** @brief Entries for the lists of a new row set. */
   [[nodiscard]] std::shared_ptr<BlockEntries> TakeEntries();
   /** @brief Sum up and score one node, or two siblings, in a group of blocks. */
-  void Work(Level const& level, BlockTask const& task, JobBest* running);
+  void Work(Level const& level, std::size_t task, JobBest* running);
   void Score(Level const& level, BlockTask const& task, JobBest* running);
   /** @brief Numbers of all rows of a row set. */
   [[nodiscard]] common::Span<std::uint32_t const> AllOf(RowSet const& row_set) const {
@@ -161,15 +164,34 @@ class LabelSearch : public SplitSearch {
     bool const is_whole = node.n_rows == node.row_set->n_all_rows;
     return is_whole ? this->AllOf(*node.row_set) : common::Span{rows.local};
   }
+  /** @brief Rows of a job's k-th node, which are added up: all of a new row set. */
+  [[nodiscard]] common::Span<std::uint32_t const> RowsToFill(Level const& level, Job const& job,
+                                                             std::size_t k) const {
+    return job.is_new ? this->AllOf(this->RowSetOf(level, job))
+                      : common::Span<std::uint32_t const>{node_rows_[job.begin + k].local};
+  }
   /** @brief The row set that the rows of a job are numbered in. */
   [[nodiscard]] RowSet const& RowSetOf(Level const& level, Job const& job) const {
     auto const* request = level.Requests(job);
     return *nodes_[job.is_new ? request->nid : request->parent].row_set;
   }
-  /** @brief Make room for the histograms of a job that have to be filled in a block. */
-  [[nodiscard]] Parts BeginParts(Level const& level, BlockTask const& task);
-  /** @brief Add the rows of a page. */
-  void AddPage(Level const& level, BlockTask const& task, BinIndex const& index, Parts* parts);
+  /**
+   * @brief Whether the histogram of a job's k-th node is filled in a block.
+   *
+   * The larger sibling's is what the parent has left, if that was kept (on any worker).
+   */
+  [[nodiscard]] bool IsFilled(Level const& level, BlockTask const& task, std::size_t k) const;
+  /**
+   * @brief Make room for the histograms of a job that have to be filled in a block.
+   *
+   * @param keeps Whether they are to be kept if there is room.
+   */
+  [[nodiscard]] Parts BeginParts(Level const& level, BlockTask const& task, bool keeps);
+  /** @brief Add a share of the rows of a page. */
+  void AddPage(Level const& level, BlockTask const& task, BinIndex const& index, RowShare share,
+               Parts* parts);
+  /** @brief Let several threads fill each of the histograms that have many rows. */
+  void ShareHistograms(Level const& level);
   /**
    * @brief Give nodes their histograms.
    *
@@ -235,8 +257,9 @@ class LabelSearch : public SplitSearch {
   MemoryPool<std::int32_t> row_memory_, histogram_memory_;
   std::vector<std::shared_ptr<BlockEntries>> spare_entries_;
   std::mutex entries_lock_;
-  std::vector<ThreadScanners> scanners_;  // one per thread
-  std::vector<Buffer> buffers_;           // one per thread
+  std::vector<std::vector<Parts>> shared_parts_;  // by task; empty, or filled by several threads
+  std::vector<ThreadScanners> scanners_;          // one per thread
+  std::vector<Buffer> buffers_;                   // one per thread
   MemoryBudget budget_;
 };
 }  // namespace xgboost::multilabel

@@ -1,7 +1,8 @@
 /**
  * @brief The nodes of the search for any number of labels: their rows, sums, lists and scores.
  */
-#include <algorithm>  // for copy_n, fill_n, max, min
+#include <algorithm>  // for clamp, copy_n, fill_n, max, min
+#include <cmath>      // for ceil
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t
 #include <limits>     // for numeric_limits
@@ -99,15 +100,36 @@ void LabelSearch::NumberRows(std::vector<NodeRequest> const& requests) {
 }
 
 void LabelSearch::Prepare(Level const& level) {
+  constexpr std::size_t kRows = 512, kTasksPerThread = 4;  // rows of a task, tasks of a job
   auto const& jobs = level.jobs;
-  std::vector<AlignedArray<std::int32_t>> totals(jobs.size());
-  if (jobs.size() == 1 || is_shared_) {  // threads are of more use inside
-    for (std::size_t j = 0; j < jobs.size(); ++j) {
-      totals[j] = this->SumUp(level, jobs[j], n_threads_);
+  this->MakeRowSets(level);
+  struct Task {
+    std::size_t job;
+    common::Span<std::uint32_t const> rows;
+    AlignedArray<std::int32_t> totals;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    auto const rows = this->RowsToFill(level, jobs[j], jobs[j].small);
+    auto const n_most = n_threads_ == 1 ? 1 : kTasksPerThread * n_threads_;
+    auto const n_tasks = std::clamp<std::size_t>(rows.size() / kRows, 1, n_most);
+    for (std::size_t t = 0; t < n_tasks; ++t) {
+      RowShare const share{t, n_tasks};
+      auto const begin = share.Begin(rows.size());
+      tasks.push_back({j, rows.subspan(begin, share.End(rows.size()) - begin), {}});
     }
-  } else {
-    common::ParallelFor(jobs.size(), n_threads_, common::Sched::Dyn(1),
-                        [&](auto j) { totals[j] = this->SumUp(level, jobs[j], 1); });
+  }
+  common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto t) {
+    tasks[t].totals = SumTotals(this->RowSetOf(level, jobs[tasks[t].job]).rows, tasks[t].rows);
+  });
+  std::vector<AlignedArray<std::int32_t>> totals(jobs.size());
+  for (auto& task : tasks) {
+    auto& of_job = totals[task.job];
+    if (of_job.Size() == 0) {
+      of_job = std::move(task.totals);
+    } else {
+      XDCC_BEST_CLONE(AddArray<std::int32_t>)(task.totals.Data(), of_job.Size(), of_job.Data());
+    }
   }
   if (is_shared_) {
     std::vector<std::int32_t> message;
@@ -125,17 +147,27 @@ void LabelSearch::Prepare(Level const& level) {
                       [&](auto j) { this->SetNodes(level, jobs[j], std::move(totals[j])); });
 }
 
-AlignedArray<std::int32_t> LabelSearch::SumUp(Level const& level, Job const& job,
-                                              std::int32_t n_threads) {
-  auto const* request = level.Requests(job);
-  auto* rows = &node_rows_[job.begin];
-  if (job.is_new) {
-    auto& row_set = nodes_[request->nid].row_set;
-    row_set = this->MakeRowSet(*request, std::move(rows->global), job.has_lists, n_threads);
-    return SumTotals(n_threads, row_set->rows, this->AllOf(*row_set));
+void LabelSearch::MakeRowSets(Level const& level) {
+  constexpr std::size_t kMany = std::size_t{1} << 13;  // rows that several threads share
+  std::vector<Job const*> small;
+  auto make = [&](Job const& job, std::int32_t n_threads) {
+    auto const* request = level.Requests(job);
+    nodes_[request->nid].row_set = this->MakeRowSet(
+        *request, std::move(node_rows_[job.begin].global), job.has_lists, n_threads);
+  };
+  for (auto const& job : level.jobs) {
+    if (!job.is_new) {
+      continue;
+    }
+    // Workers communicate, all in the same order.
+    if (is_shared_ || level.jobs.size() == 1 || node_rows_[job.begin].global.size() >= kMany) {
+      make(job, n_threads_);
+    } else {
+      small.push_back(&job);
+    }
   }
-  return SumTotals(n_threads, nodes_[request->parent].row_set->rows,
-                   common::Span{rows[job.small].local});
+  common::ParallelFor(small.size(), n_threads_, common::Sched::Dyn(1),
+                      [&](auto j) { make(*small[j], 1); });
 }
 
 std::shared_ptr<RowSet> LabelSearch::MakeRowSet(NodeRequest const& request,
@@ -161,9 +193,11 @@ std::shared_ptr<RowSet> LabelSearch::MakeRowSet(NodeRequest const& request,
                                       {},
                                       {}});
   auto const& rows = row_set->rows.GlobalRows();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    local_rows_[rows[i]] = static_cast<std::uint32_t>(i);
-  }
+  ForEachRun(rows.size(), kRowRun, n_threads, [&](auto, auto begin, auto end) {
+    for (auto i = begin; i < end; ++i) {
+      local_rows_[rows[i]] = static_cast<std::uint32_t>(i);
+    }
+  });
   row_set->is_right.resize(rows.size());
   auto const n_padded = row_set->rows.PaddedLabels();
   row_set->lambda.Assign(n_padded, 1.0f);
@@ -234,11 +268,75 @@ std::shared_ptr<BlockEntries> LabelSearch::TakeEntries() {
   return entries;
 }
 
-void LabelSearch::Work(Level const& level, BlockTask const& task, JobBest* running) {
+void LabelSearch::ShareHistograms(Level const& level) {
+  // A task of one thread has at most a quarter of its part of the level's work. Making a further
+  // histogram of a bin, and adding it, takes as long as adding a few entries.
+  constexpr double kTasksPerThread = 4.0, kEntriesOfBin = 50.0;
+  shared_parts_.clear();
+  shared_parts_.resize(level.tasks.size());
+  if (n_threads_ == 1) {
+    return;
+  }
+  auto n_entries = [&](BlockTask const& task) {
+    auto const& job = level.JobOf(task);
+    std::size_t n_rows{0};
+    for (std::size_t k = 0; k < job.n_nodes && !job.has_lists; ++k) {
+      n_rows += this->IsFilled(level, task, k) ? this->RowsToFill(level, job, k).size() : 0;
+    }
+    return static_cast<double>(n_rows) * index_->EntriesPerRow(task.block_begin);
+  };
+  double n_all{0.0};
+  for (auto const& task : level.tasks) {
+    n_all += n_entries(task);
+  }
+  struct Fill {
+    std::size_t task;
+    RowShare share;
+  };
+  std::vector<Fill> fills;
+  std::size_t n_bytes{0};
+  for (std::size_t t = 0; t < level.tasks.size(); ++t) {
+    auto const n = n_entries(level.tasks[t]);
+    auto const n_bins = blocks_[level.tasks[t].block_begin].n_bins;
+    auto const least = std::max(n_all / (kTasksPerThread * n_threads_), kEntriesOfBin * n_bins);
+    auto const n_parts = static_cast<std::size_t>(std::ceil(n / least));
+    auto const& rows = this->RowSetOf(level, level.JobOf(level.tasks[t])).rows;
+    n_bytes += n_parts * 2 * rows.PaddedLabels() * n_bins * sizeof(std::int32_t);
+    if (n_parts > 1 && n_bytes <= budget_.MaxBytes()) {
+      shared_parts_[t].resize(n_parts);
+      for (std::size_t part = 0; part < n_parts; ++part) {
+        fills.push_back({t, {part, n_parts}});
+      }
+    }
+  }
+  common::ParallelFor(fills.size(), n_threads_, common::Sched::Dyn(1), [&](auto f) {
+    auto const& [t, share] = fills[f];
+    auto& parts = shared_parts_[t][share.part];
+    // The others are added to the first ones.
+    parts = this->BeginParts(level, level.tasks[t], share.part == 0);
+    this->AddPage(level, level.tasks[t], *index_, share, &parts);
+  });
+}
+
+void LabelSearch::Work(Level const& level, std::size_t t, JobBest* running) {
+  auto const& task = level.tasks[t];
   auto const& job = level.JobOf(task);
   if (!job.has_lists) {  // a task is one block
-    auto parts = this->BeginParts(level, task);
-    this->AddPage(level, task, *index_, &parts);
+    Parts parts;
+    if (auto& shared = shared_parts_[t]; shared.empty()) {
+      parts = this->BeginParts(level, task, true);
+      this->AddPage(level, task, *index_, {}, &parts);
+    } else {
+      parts = std::move(shared.front());
+      for (std::size_t s = 1; s < shared.size(); ++s) {
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+          if (auto& sums = shared[s][k].sums; !sums.Empty()) {
+            parts[k].sums.Add(sums);
+            histogram_memory_.GiveBack(sums.Release());
+          }
+        }
+      }
+    }
     this->TakeParts(level, task, &parts);
   } else {
     for (auto b = task.block_begin; b < task.block_end; ++b) {
@@ -285,22 +383,24 @@ void LabelSearch::Score(Level const& level, BlockTask const& task, JobBest* runn
   }
 }
 
-LabelSearch::Parts LabelSearch::BeginParts(Level const& level, BlockTask const& task) {
+bool LabelSearch::IsFilled(Level const& level, BlockTask const& task, std::size_t k) const {
   auto const& job = level.JobOf(task);
-  auto const b = task.block_begin;
-  auto const n_bins = blocks_[b].n_bins;
+  return job.is_new || k == job.small ||
+         nodes_[level.Requests(job)->parent].histograms[task.block_begin].kept_bytes == 0;
+}
+
+LabelSearch::Parts LabelSearch::BeginParts(Level const& level, BlockTask const& task, bool keeps) {
+  auto const& job = level.JobOf(task);
+  auto const n_bins = blocks_[task.block_begin].n_bins;
   auto const n_padded = this->RowSetOf(level, job).rows.PaddedLabels();
   Parts parts;
   for (std::size_t k = 0; k < job.n_nodes; ++k) {
-    // The larger sibling's is what the parent has left, if that was kept (on any worker).
-    bool const follows = !job.is_new && k != job.small &&
-                         nodes_[level.Requests(job)->parent].histograms[b].kept_bytes > 0;
-    if (follows) {
+    if (!this->IsFilled(level, task, k)) {
       continue;
     }
     parts[k].sums =
         IntegerHistogram{n_bins, n_padded, histogram_memory_.Take(2 * n_padded * n_bins)};
-    if (job.is_new || job.stays[k]) {
+    if (keeps && (job.is_new || job.stays[k])) {
       parts[k].kept_bytes = budget_.Keep(parts[k].sums.NumBytes());
     }
   }
@@ -308,15 +408,16 @@ LabelSearch::Parts LabelSearch::BeginParts(Level const& level, BlockTask const& 
 }
 
 void LabelSearch::AddPage(Level const& level, BlockTask const& task, BinIndex const& index,
-                          Parts* parts) {
+                          RowShare share, Parts* parts) {
   auto const& job = level.JobOf(task);
   auto const& row_set = this->RowSetOf(level, job);
   for (std::size_t k = 0; k < job.n_nodes; ++k) {
     if (auto& sums = (*parts)[k].sums; !sums.Empty()) {
-      auto const rows =
-          job.is_new ? this->AllOf(row_set) : common::Span{node_rows_[job.begin + k].local};
+      auto const rows = this->RowsToFill(level, job, k);
+      auto const begin = share.Begin(rows.size()), end = share.End(rows.size());
       sums.Add(row_set.rows, index, task.block_begin, blocks_[task.block_begin],
-               RowsOfPage(row_set.rows, index, rows), &buffers_[omp_get_thread_num()].bins);
+               RowsOfPage(row_set.rows, index, rows.subspan(begin, end - begin)),
+               &buffers_[omp_get_thread_num()].bins);
     }
   }
 }

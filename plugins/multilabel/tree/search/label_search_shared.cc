@@ -38,14 +38,14 @@ void LabelSearch::WorkOnPages(Level const& level, std::vector<JobBest>* running)
   for (std::size_t begin = 0, end = 0; begin < tasks.size(); begin = end) {
     std::vector<Parts> parts;
     for (std::size_t bytes = 0; end < tasks.size() && bytes < limit; ++end) {
-      parts.push_back(this->BeginParts(level, tasks[end]));
+      parts.push_back(this->BeginParts(level, tasks[end], true));
       for (auto const& part : parts.back()) {
         bytes += part.sums.NumBytes();
       }
     }
     this->ForEachPage([&](BinIndex const& index) {
       common::ParallelFor(parts.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
-        this->AddPage(level, tasks[begin + i], index, &parts[i]);
+        this->AddPage(level, tasks[begin + i], index, {}, &parts[i]);
       });
     });
     this->SendParts(tasks.data() + begin, &parts);
@@ -124,7 +124,7 @@ void LabelSearch::DecideOnPages(Level const& level, std::vector<RunningBest> con
           auto const& local_rows = node.row_set->rows;
           AddCandidates(context, index, local_rows,
                         RowsOfPage(local_rows, index, this->RowsOf(node, node_rows_[i])),
-                        best[i].candidates, sums.data() + offsets[k]);
+                        best[i].candidates, {}, sums.data() + offsets[k]);
         });
       });
       SumOverWorkers(ctx_, &sums);

@@ -5,7 +5,7 @@
 
 #include <algorithm>   // for all_of, copy, copy_n, fill_n, max, min, transform
 #include <array>       // for array
-#include <cmath>       // for abs, ilogb, ldexp
+#include <cmath>       // for abs, ceil, ilogb, ldexp
 #include <cstddef>     // for size_t
 #include <cstdint>     // for int32_t, int64_t, uint32_t
 #include <functional>  // for plus
@@ -17,12 +17,12 @@
 #include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
-#include "../../reductions.h"       // for Add, AddArray, ForEachRun, NumRuns, SumOverWorkers
-#include "../../threads/workers.h"  // for UsefulThreads
-#include "../leaf_values.h"         // for BoundsOf
-#include "../node_features.h"       // for AllowedFeatures
-#include "xgboost/logging.h"        // for CHECK_LE, CHECK_LT
-#include "xgboost/tree_model.h"     // for RegTree
+#include "../../reductions.h"     // for Add, AddArray, ForEachRun, NumRuns, SumOverWorkers
+#include "../../threads/loops.h"  // for UsefulThreads
+#include "../leaf_values.h"       // for BoundsOf
+#include "../node_features.h"     // for AllowedFeatures
+#include "xgboost/logging.h"      // for CHECK_LE, CHECK_LT
+#include "xgboost/tree_model.h"   // for RegTree
 
 namespace xgboost::multilabel {
 namespace {
@@ -75,7 +75,7 @@ void SketchSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData co
                               AllowedFeatures(data.columns, n_features, nullptr, RegTree::kRoot));
     index = &columns_index_;
   }
-  n_threads_ = xdcc::UsefulThreads(ctx->Threads());
+  n_threads_ = workers::UsefulThreads(ctx->Threads());
   is_shared_ = collective::IsDistributed();
   n_dims_ = data.gpair.Shape(1);
   CHECK_LE(n_dims_, kMaxDimensions);
@@ -249,6 +249,11 @@ bool SketchSearch::IsFew(Node const& node) const {
          std::all_of(blocks.cbegin(), blocks.cend(), is_narrow);
 }
 
+std::size_t SketchSearch::GroupBegin(std::size_t part) const {
+  constexpr auto kChunk = SketchIndex::kChunkBlocks;
+  return part < index_->Blocks().size() ? part / kChunk * kChunk : part;
+}
+
 std::size_t SketchSearch::GroupEnd(std::size_t part, std::size_t end) const {
   auto const n_blocks = index_->Blocks().size();
   if (part >= n_blocks) {
@@ -272,16 +277,16 @@ void SketchSearch::ReserveBuffers() {
   }
 }
 
-void SketchSearch::FillBlocks(Node const& node, std::size_t begin, std::size_t end,
+void SketchSearch::FillBlocks(Piece const& rows, std::size_t begin, std::size_t end,
                               PackedSum* out) const {
   constexpr std::size_t kTogether = 1024;  // rows, whose bins in a chunk stay in cache
   VisitWidth(width_, [&](auto width) {
     index_->VisitSlotType([&](auto slot) {
       using SlotT = decltype(slot);
-      for (auto from = node.begin; from < node.end; from += kTogether) {
+      for (auto from = rows.begin; from < rows.end; from += kTogether) {
         for (auto b = begin; b < end; ++b) {
           AddRows<width>(index_->Slots<SlotT>(b), index_->Stride(b), rows_.data() + from,
-                         packed_.data() + from * width_, std::min(kTogether, node.end - from),
+                         packed_.data() + from * width_, std::min(kTogether, rows.end - from),
                          out + this->PartBegin(b) - this->PartBegin(begin));
         }
       }
@@ -289,11 +294,20 @@ void SketchSearch::FillBlocks(Node const& node, std::size_t begin, std::size_t e
   });
 }
 
-void SketchSearch::FillSlots(std::size_t begin, std::size_t end, PackedSum* out) const {
+void SketchSearch::FillSlots(Piece const& rows, PackedSum* out) const {
   VisitWidth(width_, [&](auto width) {
-    AddSlots<width>(index_->RowPtr(), index_->RowSlots(), rows_.data() + begin,
-                    packed_.data() + begin * width_, end - begin, out);
+    AddSlots<width>(index_->RowPtr(), index_->RowSlots(), rows_.data() + rows.begin,
+                    packed_.data() + rows.begin * width_, rows.NumRows(), out);
   });
+}
+
+void SketchSearch::FillRows(Piece const& rows, std::size_t begin, std::size_t end,
+                            PackedSum* out) const {
+  if (begin < index_->Blocks().size()) {
+    this->FillBlocks(rows, begin, end, out);
+  } else {
+    this->FillSlots(rows, out);
+  }
 }
 
 void SketchSearch::FillParts(Node const& node, std::size_t begin, std::size_t end,
@@ -302,16 +316,19 @@ void SketchSearch::FillParts(Node const& node, std::size_t begin, std::size_t en
     std::copy_n(node.summed + this->PartBegin(begin), this->PartsSize(begin, end), out);
     return;
   }
-  if (begin < index_->Blocks().size()) {
-    this->FillBlocks(node, begin, end, out);
+  auto const nid = static_cast<bst_node_t>(&node - nodes_.data());
+  auto const first_part = this->GroupBegin(begin);
+  if (auto const it = shared_.find({nid, first_part}); it != shared_.cend()) {
+    auto const [first, n_runs] = it->second;
+    auto const n_values = this->PartsSize(first_part, this->GroupEnd(begin, this->NumParts()));
+    auto const* sums =
+        shared_sums_.Data() + first + this->PartBegin(begin) - this->PartBegin(first_part);
+    for (std::size_t r = 0; r < n_runs; ++r) {
+      XDCC_BEST_CLONE(AddArray<PackedSum>)(sums + r * n_values, this->PartsSize(begin, end), out);
+    }
     return;
   }
-  if (auto const it = shared_.find(static_cast<bst_node_t>(&node - nodes_.data()));
-      it != shared_.cend()) {
-    std::copy_n(it->second.front().Data(), this->PartSize(begin), out);
-    return;
-  }
-  this->FillSlots(node.begin, node.end, out);
+  this->FillRows({0, node.begin, node.end}, begin, end, out);
 }
 
 std::vector<bst_node_t> SketchSearch::FilledNodes(Jobs jobs, Requests const& requests) {
@@ -326,33 +343,66 @@ std::vector<bst_node_t> SketchSearch::FilledNodes(Jobs jobs, Requests const& req
   return filled;
 }
 
-void SketchSearch::ShareSlots(Jobs jobs, Requests const& requests) {
-  constexpr std::size_t kLarge = std::size_t{1} << 15;  // entries
+void SketchSearch::ShareNodes(Jobs jobs, Requests const& requests) {
+  // Several tasks for each thread, of some tens of microseconds at least. A row's step in a block
+  // takes as long as making and adding some vectors of a histogram.
+  constexpr std::size_t kTasksPerThread = 4;
+  constexpr double kFewestSteps = 1 << 12, kStepsOfVector = 16.0;
   shared_.clear();
-  if (n_threads_ == 1 || index_->NumSlots() == 0) {
+  if (n_threads_ == 1) {
     return;
   }
-  std::vector<bst_node_t> large;
-  for (auto nid : FilledNodes(jobs, requests)) {
-    if (static_cast<double>(nodes_[nid].NumRows()) * index_->StoredPerRow() > kLarge) {
-      large.push_back(nid);
-      shared_[nid].resize(n_threads_);
+  auto const n_blocks = index_->Blocks().size(), n_parts = this->NumParts();
+  auto const filled = FilledNodes(jobs, requests);
+  auto steps_of = [&](Node const& node, std::size_t begin, std::size_t end) {
+    return static_cast<double>(node.NumRows()) *
+           (begin < n_blocks ? static_cast<double>(end - begin) : index_->StoredPerRow());
+  };
+  double n_steps{0.0};
+  for (auto nid : filled) {
+    n_steps += steps_of(nodes_[nid], 0, n_blocks) + steps_of(nodes_[nid], n_blocks, n_parts);
+  }
+  n_steps = std::max(kFewestSteps, n_steps / static_cast<double>(kTasksPerThread * n_threads_));
+  struct Task {
+    Piece rows;
+    std::size_t begin, end;  // parts
+    std::size_t first;       // value of its sums
+  };
+  std::vector<Task> tasks;
+  std::size_t n_values{0};
+  for (auto nid : filled) {
+    auto const& node = nodes_[nid];
+    for (std::size_t begin = 0, end = 0; begin < n_parts; begin = end) {
+      end = this->GroupEnd(begin, n_parts);
+      auto const size = this->PartsSize(begin, end), n_here = end - begin;
+      auto const fewest = kStepsOfVector * static_cast<double>(size / (width_ * kLanes));
+      auto const steps = steps_of(node, begin, end);
+      auto const n_runs = static_cast<std::size_t>(steps / std::max(n_steps, fewest));
+      if (n_runs < 2) {
+        continue;
+      }
+      // More tasks than runs, which each make a histogram, divide the parts.
+      auto const n_wanted = static_cast<std::size_t>(std::ceil(steps / n_steps));
+      auto const n_tasks = std::min(n_here, (n_wanted + n_runs - 1) / n_runs);
+      shared_[{nid, begin}] = {n_values, n_runs};
+      for (std::size_t r = 0; r < n_runs; ++r, n_values += size) {
+        Piece const rows{0, node.begin + node.NumRows() * r / n_runs,
+                         node.begin + node.NumRows() * (r + 1) / n_runs};
+        for (std::size_t t = 0; t < n_tasks; ++t) {
+          auto const first = begin + n_here * t / n_tasks;
+          tasks.push_back({rows, first, begin + n_here * (t + 1) / n_tasks,
+                           n_values + this->PartBegin(first) - this->PartBegin(begin)});
+        }
+      }
     }
   }
-  auto const n_values = this->PartSize(index_->Blocks().size());
-  std::size_t const n_runs = n_threads_;
-  common::ParallelFor(large.size() * n_runs, n_threads_, common::Sched::Dyn(1), [&](auto i) {
-    auto const& node = nodes_[large[i / n_runs]];
-    auto& sums = shared_.at(large[i / n_runs])[i % n_runs];
-    sums.Assign(n_values, 0);
-    this->FillSlots(node.begin + node.NumRows() * (i % n_runs) / n_runs,
-                    node.begin + node.NumRows() * (i % n_runs + 1) / n_runs, sums.Data());
+  shared_sums_.Resize(n_values);
+  common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto t) {
+    auto const& task = tasks[t];
+    auto* out = shared_sums_.Data() + task.first;
+    std::fill_n(out, this->PartsSize(task.begin, task.end), 0);
+    this->FillRows(task.rows, task.begin, task.end, out);
   });
-  for (auto& [nid, runs] : shared_) {
-    for (std::size_t r = 1; r < runs.size(); ++r) {
-      XDCC_BEST_CLONE(AddArray<PackedSum>)(runs[r].Data(), n_values, runs.front().Data());
-    }
-  }
 }
 
 void SketchSearch::SumJobsOverWorkers(Jobs jobs, Requests const& requests) {
@@ -386,7 +436,7 @@ void SketchSearch::Evaluate(Requests const& requests) {
       is_shared_ ? std::max<std::size_t>(1, kMessageBytes / (2 * node_bytes + 1)) : jobs.size();
   for (std::size_t j = 0; j < jobs.size(); j += n_together) {
     Jobs const some{jobs.data() + j, std::min(n_together, jobs.size() - j)};
-    this->ShareSlots(some, requests);
+    this->ShareNodes(some, requests);
     if (is_shared_) {
       this->SumJobsOverWorkers(some, requests);
     }

@@ -76,7 +76,7 @@ class SketchSearch : public SplitSearch {
 
  private:
   static constexpr auto kLanes = SketchIndex::kLanes;
-  static constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
+  static constexpr std::size_t kRun = 1024;  // rows that a thread takes at a time
 
   /** @brief The best split so far, by its score in single precision. */
   struct ScoredSplit {
@@ -121,14 +121,25 @@ class SketchSearch : public SplitSearch {
     kCleared,     // all zero afterwards
     kToBeFilled,  // all zero before and afterwards: `IsFew`
   };
+  /** @brief Some rows, in the order of nodes, of a node. */
+  struct Piece {
+    std::size_t of;  // of some nodes
+    std::size_t begin, end;
+    std::size_t n_left{0};
+
+    [[nodiscard]] std::size_t NumRows() const { return end - begin; }
+  };
+  /** @brief A group of parts of a node's histogram, added up run by run of its rows. */
+  struct SharedGroup {
+    std::size_t first;   // value of the first run's sums
+    std::size_t n_runs;  // as many sums, one after the other
+  };
   /** @brief Working memory of a thread. */
   struct Buffer {
     AlignedArray<PackedSum> blocks;  // of a group; all zero between uses
     AlignedArray<PackedSum> slots;
     std::vector<float> penalties;
-    std::vector<PackedSum> filled;  // slots with rows, and their sums
-    std::vector<std::uint32_t> rows;
-    std::vector<PackedSum> packed;
+    std::vector<PackedSum> filled;        // slots with rows, and their sums
     std::vector<std::uint8_t> marks;      // all zero between uses
     std::vector<std::uint64_t> has_rows;  // a bit for each slot; all zero between uses
 
@@ -151,13 +162,14 @@ class SketchSearch : public SplitSearch {
   void ReserveBuffers();
   /** @brief Add up a node's rows in a group of parts of its histogram, all zero before. */
   void FillParts(Node const& node, std::size_t begin, std::size_t end, PackedSum* out) const;
-  void FillBlocks(Node const& node, std::size_t begin, std::size_t end, PackedSum* out) const;
-  /** @brief Add up the stored slots of rows [begin, end), in the order of nodes. */
-  void FillSlots(std::size_t begin, std::size_t end, PackedSum* out) const;
+  /** @brief Add up rows in a group of blocks, or where these end in the sparse slots. */
+  void FillRows(Piece const& rows, std::size_t begin, std::size_t end, PackedSum* out) const;
+  void FillBlocks(Piece const& rows, std::size_t begin, std::size_t end, PackedSum* out) const;
+  void FillSlots(Piece const& rows, PackedSum* out) const;
   /** @brief The nodes of some jobs whose rows are added up. */
   [[nodiscard]] static std::vector<bst_node_t> FilledNodes(Jobs jobs, Requests const& requests);
-  /** @brief Let all threads add up the stored slots of large nodes. */
-  void ShareSlots(Jobs jobs, Requests const& requests);
+  /** @brief Let several threads add up the rows of each large node. */
+  void ShareNodes(Jobs jobs, Requests const& requests);
   /** @brief Add up rows for some jobs, and the results over workers. */
   void SumJobsOverWorkers(Jobs jobs, Requests const& requests);
   /** @brief What a node gains by its best split, and the sums of its left child. */
@@ -189,11 +201,23 @@ class SketchSearch : public SplitSearch {
 
   // sketch_partition.cc: which rows are on which side of a split.
 
-  /** @brief Call `fn(i, goes_left)` for each of a node's rows, in their order. */
+  /** @brief Divide the rows of nodes: pieces of large ones, and whole small ones. */
+  [[nodiscard]] std::vector<Piece> MakePieces(std::vector<bst_node_t> const& nodes) const;
+  /** @brief Call `fn(i, goes_left)` for some of a node's rows, in their order. */
   template <typename Fn>
-  void ForEachSide(Node const& node, Fn&& fn);
-  /** @brief The lowest bin above the best split's that holds rows of the node. */
-  [[nodiscard]] bst_bin_t NextBin(Node const& node) const;
+  void ForEachSide(Node const& node, Piece const& piece, Fn&& fn);
+  /**
+   * @brief Partition some of a node's rows.
+   *
+   * Those on the right go to the end of the piece in `spare_rows_`, in reverse order.
+   *
+   * @param rows,packed Where those on the left go, at the beginning of the piece.
+   */
+  void PartitionPiece(Node const& node, std::uint32_t* rows, PackedSum* packed, Piece* piece);
+  /** @brief Take a piece's rows on the right back, in their order. */
+  void TakeRight(Piece const& piece, std::size_t to);
+  /** @brief The lowest bin above the best split's that holds some of the node's rows. */
+  [[nodiscard]] bst_bin_t NextBin(Node const& node, Piece const& piece) const;
   /** @brief That of each node whose missing values go left, on all workers. */
   [[nodiscard]] std::vector<bst_bin_t> NextBins(Requests const& requests) const;
 
@@ -227,7 +251,9 @@ class SketchSearch : public SplitSearch {
   [[nodiscard]] std::size_t HistogramSize() const {
     return this->PartsSize(0, index_->Blocks().size() + 1);
   }
-  /** @brief End of the parts from `part` on that are filled together: blocks of a chunk. */
+  /** @brief The first of the parts that may be filled together with one: blocks of a chunk. */
+  [[nodiscard]] std::size_t GroupBegin(std::size_t part) const;
+  /** @brief End of the parts from `part` on that are filled together. */
   [[nodiscard]] std::size_t GroupEnd(std::size_t part, std::size_t end) const;
   /** @brief Whether a node has so few rows that a histogram of its own would be nearly empty. */
   [[nodiscard]] bool IsFew(Node const& node) const;
@@ -271,16 +297,19 @@ class SketchSearch : public SplitSearch {
   /** @brief What a child's Hessian and lambda must reach, in the same units. */
   float floor_{0.0f};
 
-  std::vector<Node> nodes_;          // by node index
-  std::vector<std::uint32_t> rows_;  // in the order of nodes
-  std::vector<PackedSum> packed_;    // gradients beside them. [n_rows, width]
+  std::vector<Node> nodes_;                // by node index
+  std::vector<std::uint32_t> rows_;        // in the order of nodes
+  std::vector<PackedSum> packed_;          // gradients beside them. [n_rows, width]
+  std::vector<std::uint32_t> spare_rows_;  // while nodes are partitioned
+  std::vector<PackedSum> spare_packed_;
   MemoryPool<PackedSum> spare_;
   MemoryBudget budget_;
   /** @brief Histograms to be added up over workers. */
   AlignedArray<PackedSum> message_;
   std::vector<Buffer> buffers_;  // one per thread
-  /** @brief By node: sums of its stored slots, by run of rows and then in the first run. */
-  std::map<bst_node_t, std::vector<AlignedArray<PackedSum>>> shared_;
+  /** @brief By node and the first part of a group. */
+  std::map<std::pair<bst_node_t, std::size_t>, SharedGroup> shared_;
+  AlignedArray<PackedSum> shared_sums_;
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_SKETCH_SEARCH_H_

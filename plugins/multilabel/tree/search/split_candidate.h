@@ -151,15 +151,37 @@ void ForEachRow(CandidateContext const& ctx, BinIndex const& index, LocalRows co
   }
 }
 
+/** @brief A part of the rows that a candidate passes: the `part`-th of `n_parts`. */
+struct RowShare {
+  std::size_t part{0}, n_parts{1};
+
+  /** @brief Where the share of `n` rows begins; that of the next one is where it ends. */
+  [[nodiscard]] std::size_t Begin(std::size_t n) const { return n * part / n_parts; }
+  [[nodiscard]] std::size_t End(std::size_t n) const { return n * (part + 1) / n_parts; }
+};
+
 /**
- * @brief Collect the rows that a candidate of a histogram passes.
+ * @brief Collect rows that a candidate passes.
  *
+ * @param rows     Rows of the node, where it has histograms.
  * @param previous If given, a candidate of the same range that passes less: without its rows.
+ * @param share    Of the rows of the node or of its list.
  */
 inline void ScannedRows(CandidateContext const& ctx, BinIndex const& index,
                         LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
-                        Candidate const* previous, Candidate const& c,
+                        Candidate const* previous, Candidate const& c, RowShare share,
                         std::vector<bst_idx_t>* out) {
+  out->clear();
+  if (c.first) {
+    std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
+    auto const from = previous ? previous->n : 0, n = c.n - from;
+    for (auto k = from + share.Begin(n); k < from + share.End(n); ++k) {
+      out->push_back(
+          local_rows.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
+    }
+    return;
+  }
+  rows = rows.subspan(share.Begin(rows.size()), share.End(rows.size()) - share.Begin(rows.size()));
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
   bool const up = c.direction == Direction::kUp;
@@ -168,7 +190,6 @@ inline void ScannedRows(CandidateContext const& ctx, BinIndex const& index,
   if (previous) {
     (up ? low : high) = up ? previous->bin + 1 : previous->bin;
   }
-  out->clear();
   ForEachRow(ctx, index, local_rows, rows, c, low, high,
              [&](bst_idx_t row, std::uint32_t) { out->push_back(row); });
 }
@@ -299,24 +320,28 @@ inline std::size_t NumSums(CandidateContext const& ctx, std::vector<Candidate> c
  * @brief Add up these sums over rows of a page, in double precision.
  *
  * @param index Of the page.
- * @param rows  The node's rows in it.
+ * @param rows  The node's rows in it, where it has histograms: needed for categories.
+ * @param share Of these rows, or of those in lists.
  * @param sums  [NumSums(candidates), width]
  */
 inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
                           LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
-                          std::vector<Candidate> const& candidates, double* sums) {
+                          std::vector<Candidate> const& candidates, RowShare share, double* sums) {
   auto const width = ctx.gradients.Width();
   std::vector<bst_idx_t> scanned;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     auto const& c = candidates[i];
     if (c.direction == Direction::kCategories) {
-      ForEachCategory(ctx, index, local_rows, rows, c, [&](bst_idx_t row, std::size_t category) {
-        XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), &row, 1, sums + category * width);
-      });
+      auto const begin = share.Begin(rows.size()), end = share.End(rows.size());
+      ForEachCategory(ctx, index, local_rows, rows.subspan(begin, end - begin), c,
+                      [&](bst_idx_t row, std::size_t category) {
+                        XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), &row, 1,
+                                                        sums + category * width);
+                      });
       sums += NumCategories(ctx, c) * width;
       continue;
     }
-    ScannedRows(ctx, index, local_rows, rows, PreviousOf(candidates, i), c, &scanned);
+    ScannedRows(ctx, index, local_rows, rows, PreviousOf(candidates, i), c, share, &scanned);
     XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), scanned.data(), scanned.size(), sums);
     sums += width;
   }
@@ -358,16 +383,7 @@ inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
       std::transform(scanned.cbegin(), scanned.cend(), sums, scanned.begin(), std::plus<>{});
       sums += scanned.size();
     } else {
-      if (c.first) {
-        scanned_rows.clear();
-        std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
-        for (auto k = previous ? previous->n : 0; k < c.n; ++k) {
-          scanned_rows.push_back(
-              local_rows.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
-        }
-      } else {
-        ScannedRows(ctx, ctx.index, local_rows, rows, previous, c, &scanned_rows);
-      }
+      ScannedRows(ctx, ctx.index, local_rows, rows, previous, c, {}, &scanned_rows);
       XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), scanned_rows.data(),
                                       scanned_rows.size(), scanned.data());
     }

@@ -1,0 +1,145 @@
+/**
+ * @brief How much help a parallel region gets: functions of what was observed, without threads.
+ *
+ * - `SiteCost` predicts the work of a region from its number of iterations and from what iterations
+ *   took before at the same place of the program.
+ * - `WakingDebt` wakes sleeping workers once regions have lost as much by doing without them as
+ *   waking takes.
+ * - `HelpRecord` finds workers that have cost more than they gave. They rest for a time in
+ *   proportion to the loss (`RestAfter`), then try again. So workers cost at most a small share of
+ *   the time where others compete for the processors, and one that loses its processor does not
+ *   stop those that keep theirs.
+ * - `SpinTime` decides how long a worker without work spins before it sleeps.
+ *
+ * `tests/plugins/cpp/test_helper_rule.cc` runs them on simulated machines of 2 to 64 processors.
+ */
+#ifndef XDCC_MULTILABEL_THREADS_HELPER_RULE_H_
+#define XDCC_MULTILABEL_THREADS_HELPER_RULE_H_
+
+#include <algorithm>  // for max, min
+#include <cstdint>    // for int64_t
+
+namespace xdcc {
+using Nanoseconds = std::int64_t;
+
+/** @brief Work for each thread that is worth handing it to a worker that is awake. */
+inline constexpr Nanoseconds kWorthHanding = 5'000;
+/** @brief Time that regions must have lost for want of workers before more of them are woken. */
+inline constexpr Nanoseconds kWorthWaking = 50'000;
+/** @brief An interruption longer than the system's own work: the thread has lost its processor. */
+inline constexpr Nanoseconds kInterruption = 50'000;
+/** @brief Work of a region of which nothing is known: enough for any number of workers. */
+inline constexpr Nanoseconds kUnknownWork = 1'000'000'000;
+
+/** @brief Time of an iteration at one call site, learned from its regions. */
+class SiteCost {
+ public:
+  /** @brief Expected time of all threads together in a region of `size` iterations. */
+  static Nanoseconds Work(double per_iteration, std::int64_t size) {
+    return per_iteration < 0 ? kUnknownWork
+                             : static_cast<Nanoseconds>(per_iteration * static_cast<double>(size));
+  }
+  /** @brief Time of an iteration after a region took `work`; negative: nothing is known. */
+  static double Learn(double per_iteration, std::int64_t size, Nanoseconds work) {
+    auto const now = static_cast<double>(work) / static_cast<double>(size);
+    return per_iteration < 0 ? now : (per_iteration + now) / 2;
+  }
+  static constexpr double kUnknown = -1.0;
+};
+
+/** @brief Number of workers that a region of so much work is worth, `most` at most. */
+inline int WorthHelpers(Nanoseconds work, int most) {
+  auto const threads = work / kWorthHanding;
+  return static_cast<int>(std::clamp<Nanoseconds>(threads - 1, 0, most));
+}
+
+/**
+ * @brief What the regions of one caller have lost because workers slept.
+ *
+ * Waking takes a constant time, and a woken worker is awake for the regions that follow. As when
+ * skis are rented until the rents have reached the price, the loss is at most twice that of a
+ * caller who knows the future.
+ */
+class WakingDebt {
+ public:
+  /**
+   * @brief Whether to wake workers for a region.
+   *
+   * @param now     Time.
+   * @param work    Expected work of the region.
+   * @param n_awake Number of workers that help without being woken.
+   * @param n_worth Number that the region is worth.
+   */
+  bool Wakes(Nanoseconds now, Nanoseconds work, int n_awake, int n_worth) {
+    if (now - last_ > kForgotten) {
+      debt_ = 0;
+    }
+    last_ = now;
+    if (n_awake >= n_worth) {
+      return false;
+    }
+    debt_ += work / (n_awake + 1) - work / (n_worth + 1);
+    if (debt_ < kWorthWaking) {
+      return false;
+    }
+    debt_ = 0;
+    return true;
+  }
+
+ private:
+  /** @brief Time without regions after which a woken worker would sleep again. */
+  static constexpr Nanoseconds kForgotten = 500'000;
+  Nanoseconds debt_{0}, last_{0};
+};
+
+/** @brief What the help of one worker was worth lately. */
+class HelpRecord {
+ public:
+  /**
+   * @brief Note the worker's part in a region.
+   *
+   * @param worked Processor time of the worker in tasks.
+   * @param waited Time that the caller, without tasks left, waited for it. A worker that the system
+   *               does not interrupt has worked at least that long in the same region, so only
+   *               interruptions make the balance fall.
+   *
+   * @return What the worker has cost beyond what it gave; 0 if it was worth its costs.
+   */
+  Nanoseconds Loss(Nanoseconds worked, Nanoseconds waited) {
+    balance_ = std::min(balance_ + worked - waited, kMostCredit);
+    auto const loss = std::max(Nanoseconds{0}, -balance_);
+    balance_ += loss;
+    return loss;
+  }
+
+ private:
+  /** @brief Gains that count at most: what the record of better times can excuse. */
+  static constexpr Nanoseconds kMostCredit = 4'000'000;
+  Nanoseconds balance_{0};
+};
+
+/**
+ * @brief How long a worker rests after a loss, when `n_resting` others rest.
+ *
+ * In proportion to both, so that all workers together cost a twentieth of the time at most.
+ */
+inline Nanoseconds RestAfter(Nanoseconds loss, int n_resting) {
+  constexpr Nanoseconds kRestPerLoss = 20, kLongest = 1'000'000'000;
+  return std::min(std::min(loss, kLongest) * kRestPerLoss * (n_resting + 1), kLongest);
+}
+
+/** @brief How long a worker spins for the next region. */
+class SpinTime {
+ public:
+  [[nodiscard]] Nanoseconds Now() const { return spin_; }
+  /** @brief A region came while it spun. */
+  void Found() { spin_ = std::min(2 * spin_, kLongest); }
+  /** @brief Another thread took the processor while it spun: somebody has use for it. */
+  void Interrupted() { spin_ = kShortest; }
+
+ private:
+  static constexpr Nanoseconds kShortest = 20'000, kLongest = 500'000;
+  Nanoseconds spin_{kLongest};
+};
+}  // namespace xdcc
+#endif  // XDCC_MULTILABEL_THREADS_HELPER_RULE_H_

@@ -1,0 +1,125 @@
+"""When one fold is enough to compare candidates: with many rows it is as exact as needed.
+
+Five folds cost five trainings of each candidate. What they are for, the log-loss out of fold, has a
+standard error that falls with the number of rows. :func:`one_fold` estimates that of one fold by
+the losses of a model that predicts each label's frequency, and takes a single random fold where it
+is a small share of the loss. Rows with rare labels, whose losses differ most, need more rows.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from xgboost import collective
+
+from xdcc.automatic.candidates import Shape, fits_often
+from xdcc.base.fit_data import FitData
+from xdcc.base.folds import Folds
+from xdcc.base.label_rows import sample_rows
+
+MOST_ERROR, MOST_ERROR_IN_HASTE = 0.005, 0.02
+"""Standard error of a fold's log-loss, as a share of the loss, with which one fold is enough; and
+where a time budget is too short for boosters of several folds."""
+
+
+_N_PARTS = 5
+
+
+def relative_error(data: FitData, n_rows: int) -> float:
+    """Estimate the standard error of the log-loss of some rows, as a share of that loss.
+
+    Parameters
+    ----------
+    data : FitData
+        Labels and weights.
+    n_rows : int
+        Number of rows that the log-loss is of, drawn from these.
+
+    Returns
+    -------
+    float
+        Of a model that predicts the frequency of each label, whose losses are taken to differ by
+        their mean at least: those of better models do. Infinity if no label is known.
+
+    Examples
+    --------
+    >>> Y = np.tile(np.array([[1], [0]], np.float32), (50, 1))
+    >>> relative_error(FitData(np.zeros((100, 1)), Y, None), 25)
+    0.2
+    >>> Y[:98] = 0
+    >>> round(relative_error(FitData(np.zeros((100, 1)), Y, None), 25), 2)
+    0.82
+    """
+    rows = sample_rows(data.Y.shape)
+    known, Y, weight = data.known[rows], data.truth[rows], data.weight[rows, np.newaxis]
+    n_known = (weight * known).sum(axis=0)
+    rate = np.clip((weight * Y).sum(axis=0) / np.maximum(n_known, 1e-300), 1e-6, 1 - 1e-6)
+    losses = np.where(Y == 1, -np.log(rate), -np.log1p(-rate)) * known * weight
+    of_rows = losses.sum(axis=1)
+    mean = of_rows.mean()
+    return float(max(of_rows.std() / mean, 1.0) / np.sqrt(n_rows)) if mean > 0 else np.inf
+
+
+def one_fold(
+    data: FitData, n_folds: int, seed: int, time_budget: float | None = None
+) -> Folds | None:
+    """Draw one fold of `n_folds`, if its log-loss is exact enough.
+
+    Parameters
+    ----------
+    data : FitData
+        Labels and weights of all rows.
+    n_folds : int
+        The fold has a share of one in so many rows.
+    seed : int
+        Of the rows that are drawn.
+    time_budget : float, optional
+        Seconds. If they are few for so many rows, a less exact log-loss is enough: several folds
+        of few boosting rounds would say less.
+
+    Returns
+    -------
+    Folds or None
+        One fold; its rows are tested, the others are not. None if more folds are needed, and for
+        workers that train together.
+
+    Examples
+    --------
+    >>> Y = np.tile(np.array([[1], [0], [0]], np.float32), (300, 1))
+    >>> one_fold(FitData(np.zeros((900, 1)), Y, None), 5, seed=0) is None
+    True
+    """
+    n_tested = len(data.Y) // n_folds
+    if collective.is_distributed() or n_tested == 0:
+        return None
+    is_in_haste = time_budget is not None and not fits_often(Shape.of(data, n_folds), time_budget)
+    most = MOST_ERROR_IN_HASTE if is_in_haste else MOST_ERROR
+    if relative_error(data, n_tested) > most:
+        return None
+    test = np.full(len(data.Y), -1, dtype=np.intp)
+    test[np.random.default_rng(seed).permutation(len(test))[:n_tested]] = 0
+    return Folds(test)
+
+
+def parts_of_fold(folds: Folds, seed: int) -> NDArray[np.intp]:
+    """Divide the rows of the only fold: calibration and rules are judged on rows of other parts.
+
+    Parameters
+    ----------
+    folds : Folds
+        One fold.
+    seed : int
+        Of the parts.
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+        Part of each row, from 0; -1 for a row that is not in the fold.
+
+    Examples
+    --------
+    >>> parts_of_fold(Folds(np.array([-1, 0, 0, -1, 0, 0, 0])), seed=0)
+    array([-1,  2,  4, -1,  3,  0,  1])
+    """
+    parts = np.full(len(folds.test), -1, dtype=np.intp)
+    n_tested = int(folds.tested.sum())
+    parts[folds.tested] = np.random.default_rng(seed).permutation(n_tested) % _N_PARTS
+    return parts
