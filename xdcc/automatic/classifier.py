@@ -106,9 +106,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         Columns of a table, a row for each candidate in the order in which they were tried:
         "candidate"; "seeds", how many models that differ in nothing else are averaged; "rounds" of
         boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
-        mixture after it was tried; "seconds"; "share", its weight in the mixture; "abandoned", why
-        there is no model, or None. Rows of candidates without a model are the last ones.
+        mixture after it was tried; "seconds"; "share", its weight in the mixture.
         ``pandas.DataFrame(model.summary_)`` shows it.
+    abandoned_ : dict of str to list
+        Columns of a table of the candidates without a model: "candidate"; "seconds" that were spent
+        on it; and the "reason", time or memory that did not suffice.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
         :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
@@ -157,7 +159,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     >>> model.predict(data.X[200:]).shape
     (100, 4)
     >>> pd.DataFrame(model.summary_).columns.tolist()
-    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share', 'abandoned']
+    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
     """
 
     _stored = MappingProxyType(
@@ -165,6 +167,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             "members_": list[Member],
             "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
+            "abandoned_": NotRequired[dict[str, Any]],  # absent in files of 0.2
             "rule_": AnyRule | JointLabelset,
         }
     )
@@ -264,6 +267,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.stacked_ = found.stacked
         self.calibration_ = found.calibration
         self.summary_ = found.summary
+        self.abandoned_ = found.abandoned
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
         self.rule_ = choice.rule
@@ -298,12 +302,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        rows = range(int(np.isfinite(table["log_loss"]).sum()))
-        losses, shares = (table[name][: len(rows)] for name in ("log_loss", "share"))
-        ax.barh(rows, losses, color=["C1" if share else "C0" for share in shares])
-        best = table["best_log_loss"][: len(rows)]
-        ax.plot(best, rows, color="black", marker=".", label="mixture so far")
-        ax.set_yticks(rows, table["candidate"][: len(rows)])
+        rows = range(len(table["candidate"]))
+        ax.barh(rows, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
+        ax.plot(table["best_log_loss"], rows, color="black", marker=".", label="mixture so far")
+        ax.set_yticks(rows, table["candidate"])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1))  # above the bars

@@ -134,6 +134,8 @@ class SearchResult(NamedTuple):
         Of the training data.
     summary : dict of str to list
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
+    abandoned : dict of str to list
+        Columns of a table of those without a model.
     had_time : bool
         Whether the time budget was long enough for a candidate.
     has_booster : bool
@@ -151,6 +153,7 @@ class SearchResult(NamedTuple):
     log_loss: float
     shape: Shape
     summary: dict[str, list[Any]]
+    abandoned: dict[str, list[Any]]
     had_time: bool
     has_booster: bool
     left_out: list[str]
@@ -295,7 +298,7 @@ class Search:
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
-        self._abandoned: list[dict[str, Any]] = []
+        self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
         self._has_booster = False
         self._slowness = 1.0
         self._left_out: set[str] = set()
@@ -324,15 +327,15 @@ class Search:
                 self._try(usual_candidates(self._shape)[0])
             stacked, members = self._complete()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
+        # The row of a member is the last one with its number of seeds: earlier trials had failed.
+        rows = {(row["candidate"], row["seeds"]): row for row in self._table}
         for row in self._table:
-            member = self._members.get(row["candidate"])
-            is_last = member is not None and row["seeds"] == member.n_seeds
-            row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
-            if stacked:
-                row["share"] *= 1 - stacked[0].share
+            row["share"] = 0.0
+        for name, share in shares.items():
+            row = rows[name, self._members[name].n_seeds]
+            row["share"] = float(share) * (1 - stacked[0].share if stacked else 1)
         if stacked:
             self._table[-1]["share"] = stacked[0].share
-        table = [*self._table, *self._abandoned]
         return SearchResult(
             members,
             stacked,
@@ -342,7 +345,8 @@ class Search:
             bool(self._folds.tested.all()),
             self._mixture.log_loss,
             self._shape,
-            {name: [row[name] for row in table] for name in table[0]},
+            {name: [row[name] for row in self._table] for name in self._table[0]},
+            self._abandoned,
             had_time,
             self._has_booster,
             sorted(self._left_out),
@@ -500,21 +504,11 @@ class Search:
         return tried is not None and self._enter(tried)
 
     def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
-        """Add a candidate without a model to the table, once."""
-        if any(row["candidate"] == candidate.name for row in self._abandoned):
-            return
-        self._abandoned.append(
-            {
-                "candidate": candidate.name,
-                "seeds": 0,
-                "rounds": None,
-                "log_loss": np.nan,
-                "best_log_loss": np.nan,
-                "seconds": seconds,
-                "share": 0.0,
-                "abandoned": reason,
-            }
-        )
+        """Note a candidate without a model, once."""
+        if candidate.name not in self._abandoned["candidate"]:
+            row = {"candidate": candidate.name, "seconds": seconds, "reason": reason}
+            for name, column in self._abandoned.items():
+                column.append(row[name])
 
     def _train_and_calibrate(
         self, candidate: Candidate, number: int, longest: float = np.inf
@@ -634,8 +628,6 @@ class Search:
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
                 "seconds": seconds,
-                "share": 0.0,
-                "abandoned": None,
             }
         )
         self._progress.update()

@@ -1,0 +1,132 @@
+"""One fold for many rows, the first booster of a time budget, and candidates without a model."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import xdcc
+from xdcc.automatic import holdout
+from xdcc.automatic.candidates import Shape, booster, first_booster, usual_candidates
+from xdcc.automatic.holdout import one_fold, relative_error
+from xdcc.automatic.search import TimeBudget
+from xdcc.base.fit_data import FitData
+
+DATA = xdcc.data.make_multilabel(500, n_labels=3, random_state=0)
+X, Y, X_NEW, Y_NEW = DATA.X[:300], DATA.Y[:300], DATA.X[300:], DATA.Y[300:]
+
+
+def of_labels(Y, weight=None):
+    return FitData(np.zeros((len(Y), 1), np.float32), np.asarray(Y, np.float32), weight)
+
+
+def frequent(n_rows):
+    return np.tile([[1.0, 0.0], [0.0, 1.0]], (n_rows // 2, 1))
+
+
+def test_many_rows_need_one_fold():
+    folds = one_fold(of_labels(frequent(200_000)), 5, seed=0)
+    assert folds.n_folds == 1
+    assert folds.tested.sum() == 40_000
+    np.testing.assert_array_equal(folds.trains(0), ~folds.tested)
+    again = one_fold(of_labels(frequent(200_000)), 5, seed=0)
+    np.testing.assert_array_equal(folds.test, again.test)
+    assert one_fold(of_labels(frequent(199_000)), 5, seed=0) is None
+
+
+def test_rare_labels_need_more_rows():
+    rare = np.zeros((200_000, 1))
+    rare[:100] = 1
+    assert relative_error(of_labels(rare), 40_000) > 2 * holdout.MOST_ERROR
+    assert one_fold(of_labels(rare), 5, seed=0) is None
+
+
+def test_a_short_budget_is_content_with_less():
+    data = of_labels(frequent(20_000))
+    assert one_fold(data, 5, seed=0) is None
+    assert one_fold(data, 5, seed=0, time_budget=1e6) is None
+    assert one_fold(data, 5, seed=0, time_budget=1e-3).n_folds == 1
+    few = of_labels(frequent(10_000))
+    assert one_fold(few, 5, seed=0, time_budget=1e-3) is None
+
+
+def test_the_error_of_a_fold_by_hand():
+    """A label of 2 %: the loss is -ln .02 in 2 rows of 100, else -ln .98."""
+    Y = np.zeros((100, 1))
+    Y[:2] = 1
+    losses = np.where(Y == 1, -np.log(0.02), -np.log(0.98))
+    expected = losses.std() / losses.mean() / 10
+    assert relative_error(of_labels(Y), 100) == pytest.approx(expected)
+    assert relative_error(of_labels(np.full((4, 1), np.nan)), 4) == np.inf
+
+
+@pytest.mark.parametrize("measure", ["example_f1", "subset_accuracy", "neg_log_loss"])
+def test_a_model_of_one_fold(monkeypatch, measure):
+    monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
+    model = xdcc.MultiLabelClassifier(measure, cv=3, random_state=0).fit(X, Y)
+    assert np.unique(model.folds_).tolist() == [-1, 0]
+    assert (model.folds_ == 0).sum() == 100
+    known = ~np.isnan(model.oof_proba_).any(axis=1)
+    np.testing.assert_array_equal(known, model.folds_ == 0)
+    assert not model.stacked_
+    loss = -np.log(np.where(Y_NEW == 1, proba := model.predict_proba(X_NEW), 1 - proba)).mean()
+    assert loss < -np.log(np.where(Y_NEW == 1, Y.mean(0), 1 - Y.mean(0))).mean()
+    # Models of all rows, of which it has one for each member.
+    assert {len(member.estimators) for member in model.members_} <= {1, 2}
+
+
+def test_groups_and_splits_keep_their_folds(monkeypatch):
+    monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
+    groups = np.arange(len(X)) // 10
+    model = xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y, groups=groups)
+    assert np.unique(model.folds_).tolist() == [0, 1, 2]
+
+
+def test_one_fold_has_faster_boosters_and_no_expensive_forest():
+    large = Shape(300_000, 100, 20, 30_000_000, 1)
+    names = [candidate.name for candidate in usual_candidates(large)]
+    assert names == ["all labels, depth 4, rate 0.2", "linear"]
+    assert booster(large, 4, 0).params["n_estimators"] == 450
+    assert booster(large, 4, 0, longest=1e4).params["n_estimators"] > 450
+    assert "extra trees" in [candidate.name for candidate in usual_candidates(large, 1e4)]
+
+
+def test_the_first_booster_learns_as_fast_as_the_time_needs():
+    shape = Shape(1000, 10, 3, 10_000, 5)
+    rates = [first_booster(shape, n).params["learning_rate"] for n in (1e4, 150, 75, 50, 30, 0)]
+    assert rates == [0.05, 0.1, 0.2, 0.3, 0.5, 0.5]
+
+
+def test_a_booster_is_first_in_a_budget():
+    model = xdcc.MultiLabelClassifier(time_budget=8, cv=3, random_state=0).fit(X, Y)
+    names = model.summary_["candidate"]
+    assert names[0].startswith("first, depth 6, rate 0.")
+    assert len(names) > 4
+    assert [name for name in names if name.startswith("first")] == names[:1]
+    assert np.isfinite(model.predict_proba(X_NEW)).all()
+
+
+def test_candidates_without_a_model_are_listed(monkeypatch):
+    def estimate(budget, candidate):
+        return 1e9 if candidate.name == "extra trees" else 0.0
+
+    monkeypatch.setattr(TimeBudget, "estimate", estimate)
+    model = xdcc.MultiLabelClassifier(time_budget=4, cv=3, random_state=0).fit(X, Y)
+    table = pd.DataFrame(model.abandoned_).set_index("candidate")
+    assert table.reason["extra trees"] == "it would take 1000000000 s or more"
+    assert table.index.is_unique
+    assert "extra trees" not in model.summary_["candidate"]
+
+
+def test_a_search_without_a_booster_says_so(monkeypatch):
+    monkeypatch.setattr("xdcc.automatic.search.Search._try_first", lambda search: None)
+    monkeypatch.setattr(
+        TimeBudget, "estimate", lambda budget, each: 0.0 if each.name == "linear" else 1e9
+    )
+    with pytest.warns(UserWarning, match="No booster was trained: time_budget or memory"):
+        xdcc.MultiLabelClassifier(time_budget=60, cv=3, random_state=0).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y)
+    assert model.abandoned_ == {"candidate": [], "seconds": [], "reason": []}
