@@ -175,8 +175,8 @@ def _merged(
     found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in [*rows, *results.failures.assign(reading="").to_dict("records")]:
         told = _told(row["params"], config, row["line"])
-        place = row["data"], row["line"], str(row["seed"]), told, row["reading"], row["error"]
-        found.setdefault(place, []).append(row)
+        cells = row["data"], row["line"], str(row["seed"]), told, row["reading"], row["error"]
+        found.setdefault(cells, []).append(row)
     datasets, lines = list(config.datasets), list(config.methods)
 
     def order(place: tuple[str, ...]) -> tuple[int, int, int]:

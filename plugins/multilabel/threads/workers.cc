@@ -125,7 +125,9 @@ struct alignas(8) Region {
       if (s >= n) {
         return;
       }
-      { std::lock_guard<std::mutex> guard{sleepers[s]->mutex}; }
+      {
+        std::lock_guard<std::mutex> guard{sleepers[s]->mutex};
+      }
       sleepers[s]->wake.notify_one();
     }
   }
@@ -209,7 +211,9 @@ class Helping {
       worker_->worked = std::max(Nanoseconds{0}, end - begin - lost);
     }
     if (worker_->offer.exchange(offer | kDone) & kAwaited) {
-      { std::lock_guard<std::mutex> guard{worker_->mutex}; }
+      {
+        std::lock_guard<std::mutex> guard{worker_->mutex};
+      }
       worker_->done.notify_one();
     }
   }
@@ -426,11 +430,11 @@ class Pool {
   bool Hire(Caller const& caller, int n) {
     std::lock_guard<std::mutex> guard{hiring_};
     auto const begin = n_workers_.load();
-    auto const alike = std::count_if(
-        workers_.cbegin(), workers_.cbegin() + begin,
-        [&](auto const& worker) { return worker->settings == caller.number; });
-    auto const end = std::min({begin + n, kMaxWorkers,
-                               begin + caller.n_processors - static_cast<int>(alike)});
+    auto const alike =
+        std::count_if(workers_.cbegin(), workers_.cbegin() + begin,
+                      [&](auto const& worker) { return worker->settings == caller.number; });
+    auto const end =
+        std::min({begin + n, kMaxWorkers, begin + caller.n_processors - static_cast<int>(alike)});
     if (Now() < refused_until_) {
       return false;
     }
@@ -486,12 +490,12 @@ std::atomic<Pool*> the_pool{nullptr};
 std::mutex making;  // held during a fork, so that no child has a half-made pool
 
 #if !defined(_WIN32)
-[[maybe_unused]] int const fork_handlers = pthread_atfork(
-    [] { making.lock(); }, [] { making.unlock(); },
-    [] {
-      the_pool.store(nullptr);
-      making.unlock();
-    });
+[[maybe_unused]] int const fork_handlers =
+    pthread_atfork([] { making.lock(); }, [] { making.unlock(); },
+                   [] {
+                     the_pool.store(nullptr);
+                     making.unlock();
+                   });
 #endif
 
 Pool* Pool::Get() {

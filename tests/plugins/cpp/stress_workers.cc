@@ -3,11 +3,11 @@
  *
  * A program of its own, without XGBoost (`tests/plugins/test_thread_races.py`).
  */
-#include <chrono>    // for microseconds
-#include <cstdio>    // for printf
-#include <numeric>   // for accumulate
-#include <thread>    // for sleep_for, thread
-#include <vector>    // for vector
+#include <chrono>   // for microseconds
+#include <cstdio>   // for printf
+#include <numeric>  // for accumulate
+#include <thread>   // for sleep_for, thread
+#include <vector>   // for vector
 
 #include "workers.h"  // for AskForHelp, PretendProcessors, RunTasks, UsefulThreads
 

@@ -223,9 +223,9 @@ class Simulation {
       auto const waited = std::max(0.0, end - now - (interrupted > 5e4 ? interrupted : 0));
       if (auto const loss = worker.record.Loss(static_cast<Nanoseconds>(worked[helper.who]),
                                                static_cast<Nanoseconds>(waited))) {
-        auto const n_resting = std::count_if(
-            workers_.cbegin(), workers_.cend(),
-            [&](auto const& other) { return other.rests_until > end; });
+        auto const n_resting =
+            std::count_if(workers_.cbegin(), workers_.cend(),
+                          [&](auto const& other) { return other.rests_until > end; });
         worker.rests_until =
             end + static_cast<double>(xdcc::RestAfter(loss, static_cast<int>(n_resting)));
       }

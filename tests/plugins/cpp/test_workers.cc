@@ -262,7 +262,8 @@ XDCC_TEST(workers, TheFirstExceptionArrives) {
 }
 
 #if defined(__linux__)
-/** @brief Run code in a forked process, and check that it ends within a minute, without an error. */
+/** @brief Run code in a forked process, and check that it ends within a minute, without an error.
+ */
 void InChild(std::function<void()> const& code) {
   auto const child = fork();
   if (child == 0) {
