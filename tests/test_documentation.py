@@ -189,7 +189,8 @@ def check_experiment(arguments):
     command, *names = arguments
     assert command in ("list", "run", "report", "notebooks"), command
     for name in names:
-        if name not in ("my_comparison.yaml", "--all"):  # the page shows this file
+        # The page shows this file.
+        if name not in ("my_comparison.yaml", "--all", "--pages", "--latex"):
             paper, _, size = name.rpartition("-")
             assert (ROOT / "experiments" / "papers" / paper / f"{size}.yaml").is_file(), name
 

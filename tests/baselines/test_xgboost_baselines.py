@@ -99,6 +99,7 @@ def test_sparse_chain_distinguishes_stored_zeros_from_missing_values() -> None:
     np.testing.assert_array_equal(chain.predict(features)[:, 0], Y[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore:Only positives are known")
 @pytest.mark.parametrize(
     ("labels", "weight", "frequent", "rare"),
     [

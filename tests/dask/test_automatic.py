@@ -112,7 +112,7 @@ def only_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
         return [c for c in usual_candidates(*arguments) if c.kind is MultiLabelXGBClassifier]
 
     monkeypatch.setattr("xdcc.automatic.search.usual_candidates", boosters)
-    monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda search: [])
+    monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda *_: [])
 
 
 def locally(

@@ -53,7 +53,8 @@ def no_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
         return [c for c in usual_candidates(*arguments) if c.kind is not MultiLabelXGBClassifier]
 
     monkeypatch.setattr("xdcc.automatic.search.usual_candidates", others)
-    monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda search: [])
+    monkeypatch.setattr("xdcc.automatic.search.Search._try_first", lambda search: None)
+    monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda *_: [])
 
 
 def losses(model: Any) -> dict[str, float]:

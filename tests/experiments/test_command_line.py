@@ -171,7 +171,7 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, tiny_run, mo
     of_two = (results / "reports" / "studies" / "two" / "REPORT.md").read_text()
     assert of_two.startswith("# two-full: a title")
     assert call("--results", results, "report") == 1
-    assert "Name configurations, or give --all." in capsys.readouterr().err
+    assert "Name configurations, or give --all, or --pages." in capsys.readouterr().err
 
 
 def test_broken_record_is_named_once_and_redone(tmp_path, write_config, tiny_run, capsys):

@@ -167,6 +167,7 @@ def test_seeds():
     assert LogisticLabels(random_state=random).fit(X, Y).coef_.shape == one.coef_.shape
 
 
+@pytest.mark.filterwarnings("ignore:Only positives are known")
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

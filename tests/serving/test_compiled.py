@@ -194,6 +194,7 @@ def test_constraints(rule):
     assert_same(model.fit(data.X[:150], data.Y[:150]), data.X[150:], exact=True)
 
 
+@pytest.mark.filterwarnings("ignore:Only positives are known")
 @pytest.mark.parametrize("name", MEMBERS)
 def test_constant_and_unknown_labels(name):
     data = make_multilabel(300, n_labels=4, unknown=0.2, missing=0.1, random_state=2)

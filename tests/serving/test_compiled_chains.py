@@ -94,6 +94,7 @@ def test_a_tuned_ensemble_of_chains():
     assert_same(model.fit(data.X[:150], Y[:150]), data.X[150:], exact=True)
 
 
+@pytest.mark.filterwarnings("ignore:Only positives are known")
 @pytest.mark.parametrize("prediction", ["mode", "subset_accuracy", "example_f1", "marginal"])
 @pytest.mark.parametrize(
     "first",

@@ -139,7 +139,7 @@ class SearchResult(NamedTuple):
     had_time : bool
         Whether the time budget was long enough for a candidate.
     has_booster : bool
-        Whether it was long enough for a booster.
+        Whether there is a booster, or none was wanted.
     left_out : list of str
         Which candidates memory did not suffice for, and what they need.
     """
@@ -299,7 +299,7 @@ class Search:
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
-        self._has_booster = False
+        self._has_booster = self._lacks_booster = False
         self._slowness = 1.0
         self._left_out: set[str] = set()
         # Trainings on all rows that would take as long as those of all folds.
@@ -348,7 +348,7 @@ class Search:
             {name: [row[name] for row in self._table] for name in self._table[0]},
             self._abandoned,
             had_time,
-            self._has_booster,
+            self._has_booster or not self._lacks_booster,
             sorted(self._left_out),
         )
 
@@ -505,6 +505,7 @@ class Search:
 
     def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
         """Note a candidate without a model, once."""
+        self._lacks_booster |= candidate.kind is MultiLabelXGBClassifier
         if candidate.name not in self._abandoned["candidate"]:
             row = {"candidate": candidate.name, "seconds": seconds, "reason": reason}
             for name, column in self._abandoned.items():

@@ -184,6 +184,8 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
 
 def _index(data: Any) -> pd.Index | None:
     """Return the index of a DataFrame or Series, of pandas or a library like it; None if none."""
+    if isinstance(data, pd.DataFrame | pd.Series):  # also with two columns of one name
+        return data.index
     native = nw.from_native(data, pass_through=True, allow_series=True)
     index = None
     if isinstance(native, nw.DataFrame | nw.Series):

@@ -59,6 +59,15 @@ class Looks(NamedTuple):
         For each look.
     rows : int64 array
         Of which rows.
+
+    Examples
+    --------
+    >>> looks = Looks([1, 3], [np.zeros((4, 1), np.float32) for _ in range(2)], np.arange(4))
+    >>> matrix = xgb.DMatrix(np.eye(4), label=np.array([0, 1, 1, 0]))
+    >>> params = {"objective": "binary:logistic", "min_child_weight": 0, "base_score": 0.5}
+    >>> boost(xgb.Booster(params, [matrix]), matrix, range(3), looks=looks)
+    >>> bool((np.abs(looks.margins[1]) > np.abs(looks.margins[0])).all())
+    True
     """
 
     after: list[int]
@@ -149,6 +158,12 @@ def quantised(matrix: xgb.DMatrix, max_bin: int | None) -> xgb.DMatrix:
 
     Bins that the other one has already are shared, not copied. `max_bin` is as the boosters have
     it, None for their default.
+
+    Examples
+    --------
+    >>> matrix = xgb.QuantileDMatrix(np.eye(3), label=np.zeros(3))
+    >>> quantised(matrix, None).num_row()
+    3
     """
     handle = ctypes.c_void_p()
     config = json.dumps({"max_bin": max_bin}).encode()
