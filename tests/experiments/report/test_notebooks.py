@@ -10,7 +10,7 @@ from experiments.__main__ import main
 from experiments.engine import configuration
 from experiments.engine.plan import groups
 from experiments.engine.records import RecordStore
-from experiments.engine.results import load_finished
+from experiments.engine.result_table import load_finished
 from experiments.engine.runner import Runner
 from experiments.report import notebook
 from experiments.report.notebook import NOTEBOOKS, Experiment, execute, experiments_of
