@@ -6,8 +6,8 @@
  * - `WakingDebt` wakes sleeping workers once regions have lost as much by doing without them as
  *   waking takes.
  * - `HelpRecord` finds workers that have cost more than they gave. They rest for a time in
- *   proportion to the loss (`RestAfter`), then try again. So workers cost at most a small share of
- *   the time where others compete for the processors, and one that loses its processor does not
+ *   proportion to the loss (`RestAfter`), then try again. So waiting for them costs at most a
+ *   small share of the time where others compete for the processors, and one that loses its processor does not
  *   stop those that keep theirs.
  * - `SpinTime` decides how long a worker without work spins before it sleeps.
  *
