@@ -8,7 +8,7 @@
  * - `HelpRecord` finds workers that have cost more than they gave. They rest for a time in
  *   proportion to the loss (`RestAfter`), then try again. So waiting for them costs at most a
  *   small share of the time where others compete for the processors, and one that loses its
- * processor does not stop those that keep theirs.
+ *   processor does not stop those that keep theirs.
  * - `SpinTime` decides how long a worker without work spins before it sleeps.
  *
  * `tests/plugins/cpp/test_helper_rule.cc` runs them on simulated machines of 2 to 64 processors.
