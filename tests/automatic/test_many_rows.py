@@ -87,8 +87,8 @@ def test_one_fold_has_faster_boosters_and_no_expensive_forest():
     large = Shape(300_000, 100, 20, 30_000_000, 1)
     names = [candidate.name for candidate in usual_candidates(large)]
     assert names == ["all labels, depth 4, rate 0.2", "linear"]
-    assert booster(large, 4, 0).params["n_estimators"] == 450
-    assert booster(large, 4, 0, longest=1e4).params["n_estimators"] > 450
+    assert booster(large, 4, 0).params["n_estimators"] == 380
+    assert booster(large, 4, 0, longest=1e4).params["n_estimators"] > 380
     assert "extra trees" in [candidate.name for candidate in usual_candidates(large, 1e4)]
 
 

@@ -46,7 +46,7 @@ _RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
 _RATES_OF_ONE_FOLD = ((0.05, 15.0), (0.1, 30.0), (0.2, np.inf))
 """The same where one fold is enough: with so many rows, faster boosters lose little."""
 
-_ROUNDS_OF_ONE_FOLD = 450
+_ROUNDS_OF_ONE_FOLD = 380
 """Boosting rounds of one fold without a budget: two to three times those of an untuned booster."""
 
 _LONGEST_FOREST = 15.0
