@@ -29,7 +29,7 @@ def test_no_data_race(tmp_path: Path) -> None:
     program = compiled(tmp_path, "-fsanitize=thread")
     environ = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
     for _ in range(3):
-        # Without address randomisation, which old versions of ThreadSanitizer do not bear with.
+        # Old versions of ThreadSanitizer fail with address randomisation.
         result = subprocess.run(
             ["setarch", "--addr-no-randomize", program],
             env=environ,

@@ -26,7 +26,7 @@ from xdcc.kernels.rounds import train_rounds
 _AT_ONCE = 8
 """Rounds of a call: Ctrl-C waits for its end."""
 
-_MOST_IN_VAIN = 4
+_MOST_DROPPED = 4
 
 _FEW_ENTRIES = 2**19
 """Entries of X that so many rounds read in a millisecond or two."""
@@ -142,7 +142,9 @@ def boost(
 
 
 def rounds_at_once(matrix: xgb.DMatrix) -> int:
-    """Return how many short rounds may be trained in vain for fewer interruptions; 1 if they last.
+    """Return how many short rounds are trained between looks; 1 if a round takes long.
+
+    Fewer interruptions are worth a few rounds that are trained and then dropped.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def rounds_at_once(matrix: xgb.DMatrix) -> int:
     >>> rounds_at_once(few), rounds_at_once(many)
     (4, 1)
     """
-    return max(1, min(_MOST_IN_VAIN, _FEW_ENTRIES // max(1, matrix.num_nonmissing())))
+    return max(1, min(_MOST_DROPPED, _FEW_ENTRIES // max(1, matrix.num_nonmissing())))
 
 
 def quantised(matrix: xgb.DMatrix, max_bin: int | None) -> xgb.DMatrix:

@@ -41,7 +41,7 @@ type Step = Callable[[], object]
 _AHEAD = 2
 """Steps that a training of :func:`run_in_step` can be ahead of what is judged.
 
-With five folds and two threads none has to wait. What is trained in vain in the end is that much.
+With five folds and two threads none has to wait. In the end, so many steps are trained and dropped.
 """
 
 

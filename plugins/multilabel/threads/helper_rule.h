@@ -24,7 +24,7 @@ using Nanoseconds = std::int64_t;
 
 /** @brief Work for each thread that is worth handing it to a worker that is awake. */
 inline constexpr Nanoseconds kWorthHanding = 5'000;
-/** @brief Time that regions must have lost for want of workers before more of them are woken. */
+/** @brief Time that regions must have lost without workers before more of them are woken. */
 inline constexpr Nanoseconds kWorthWaking = 50'000;
 /** @brief An interruption longer than the system's own work: the thread has lost its processor. */
 inline constexpr Nanoseconds kInterruption = 50'000;
