@@ -114,7 +114,7 @@ class HelpRecord {
 
  private:
   /** @brief Gains that count at most: what the record of better times can excuse. */
-  static constexpr Nanoseconds kMostCredit = 4'000'000;
+  static constexpr Nanoseconds kMostCredit = 300'000;
   Nanoseconds balance_{0};
 };
 

@@ -287,7 +287,7 @@ XDCC_TEST(helper_rule, WorkersCostLittleOnABusyMachine) {
         // Workers that have a twelfth of their processors are expensive to try in large regions.
         auto const least = others == Others::kAllAtHigherPriority ? 0.7 : 0.95;
         CHECK_GT(found, least) << n << " workers, scale " << scale;
-        CHECK_GT(found, 0.9 * never) << n << " workers, scale " << scale;
+        CHECK_GT(found, 0.85 * never) << n << " workers, scale " << scale;
       }
     }
   }
@@ -310,7 +310,7 @@ XDCC_TEST(helper_rule, ARestIsInProportionToTheLoss) {
   CHECK_EQ(record.Loss(10'000, 140'000), 100'000);  // 30 + 10 - 140 microseconds
   CHECK_EQ(record.Loss(20'000, 10'000), 0);         // that loss is forgotten
   CHECK_EQ(record.Loss(60'000'000, 0), 0);
-  CHECK_EQ(record.Loss(0, 5'000'000), 1'000'000);  // a credit of 4 milliseconds is the most
+  CHECK_EQ(record.Loss(0, 5'000'000), 4'700'000);  // a credit of .3 milliseconds is the most
   CHECK_EQ(xdcc::RestAfter(100'000, 0), 2'000'000);
   CHECK_EQ(xdcc::RestAfter(100'000, 3), 8'000'000);
   CHECK_EQ(xdcc::RestAfter(3'600'000'000'000, 63), 1'000'000'000);
