@@ -74,6 +74,12 @@ def test_sums_are_the_margins_for_text() -> None:
     assert_sums_are_margins(MODELS["linear for text"], np.abs(MODELS.X_new))
 
 
+def test_more_than_rounding_is_an_error() -> None:
+    found = Contributions(np.array([[[0.5, -1.0]]]), np.array([[2.0]]))
+    with pytest.raises(RuntimeError, match=r"differ from the margins by up to 0\.1"):
+        found.rounded_to(np.array([[1.6]]))
+
+
 def test_rounding_is_divided_among_the_contributions() -> None:
     """XGBoost's own values of many deep trees miss the margin by more."""
     data = make_multilabel(400, n_features=8, n_labels=4, random_state=0)

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 type Floats = NDArray[np.float64]
 
+_MOST_ROUNDING = 1e-3
+"""Of sums of many trees in single precision, as a share."""
+
 
 class Contributions(NamedTuple):
     """What each feature adds to each margin.
@@ -46,10 +49,16 @@ class Contributions(NamedTuple):
         return type(self)(self.values * slope[:, np.newaxis], self.bias * slope + intercept)
 
     def rounded_to(self, margins: NDArray[np.floating]) -> Self:
-        """Explain margins that differ by rounding: divide the rest in proportion to the sizes."""
+        """Explain margins that differ by rounding: divide the rest in proportion to the sizes.
+
+        A RuntimeError says that they differ by more.
+        """
         size = np.abs(self.values)
         total = size.sum(axis=2) + np.abs(self.bias)
         rest = margins - self.margins
+        if (np.abs(rest) > _MOST_ROUNDING * (1 + total)).any():
+            most = np.abs(rest).max()
+            raise RuntimeError(f"Contributions differ from the margins by up to {most:.3g}.")
         share = np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
         return type(self)(
             self.values + share[:, :, np.newaxis] * size, self.bias + share * np.abs(self.bias)
