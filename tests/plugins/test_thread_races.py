@@ -15,7 +15,8 @@ COMPILER = os.environ.get("CXX") or shutil.which("c++") or "c++"
 def compiled(folder: Path, *flags: str) -> Path:
     """Compile the stress test with the sources of the workers; skip without the compiler."""
     program = folder / "stress"
-    parts = (THREADS / f"{name}.cc" for name in ("workers", "caller_settings", "cpu_quota"))
+    names = ("workers", "caller_settings", "cpu_quota", "system_load")
+    parts = (THREADS / f"{name}.cc" for name in names)
     sources = [ROOT / "tests" / "plugins" / "cpp" / "stress_workers.cc", *parts]
     command = [COMPILER, "-std=c++17", "-O1", "-g", f"-I{THREADS}", *flags, "-pthread"]
     result = subprocess.run([*command, *sources, "-o", program], capture_output=True, text=True)

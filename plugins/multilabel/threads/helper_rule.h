@@ -5,6 +5,8 @@
  *   took before at the same place of the program.
  * - `WakingDebt` wakes sleeping workers once regions have lost as much by doing without them as
  *   waking takes.
+ * - `IdleProcessors` limits how many are woken: where none is idle, a woken worker would take the
+ *   processor of the thread that it is to help.
  * - `HelpRecord` finds workers that have cost more than they gave. They rest for a time in
  *   proportion to the loss (`RestAfter`), then try again. So waiting for them costs at most a
  *   small share of the time where others compete for the processors, and one that loses its
@@ -91,6 +93,21 @@ class WakingDebt {
   static constexpr Nanoseconds kForgotten = 500'000;
   Nanoseconds debt_{0}, last_{0};
 };
+
+/**
+ * @brief Number of processors that woken workers can have to themselves; negative: not known.
+ *
+ * @param n_processors Of the system; 0 if it is not known.
+ * @param n_usable     That the caller may use. Other processes may be on the others.
+ * @param n_runnable   Threads that run or want to, the caller included; negative if not known.
+ */
+inline int IdleProcessors(int n_processors, int n_usable, int n_runnable) {
+  bool const is_known = n_processors > 0 && n_usable == n_processors && n_runnable >= 0;
+  return is_known ? std::max(0, n_processors - n_runnable) : -1;
+}
+
+/** @brief How long workers are not woken after no processor was idle. */
+inline constexpr Nanoseconds kNoneIdle = 5'000'000;
 
 /** @brief What the help of one worker was worth lately. */
 class HelpRecord {

@@ -25,7 +25,8 @@
 
 #include "caller_settings.h"  // for CallerSettings
 #include "cpu_quota.h"        // for CpuQuota
-#include "helper_rule.h"      // for HelpRecord, SiteCost, SpinTime, WakingDebt
+#include "helper_rule.h"      // for HelpRecord, IdleProcessors, SiteCost, SpinTime, WakingDebt
+#include "system_load.h"      // for NumProcessors, RunnableThreads
 
 #if !defined(_WIN32)
 #include <pthread.h>  // for pthread_atfork, pthread_sigmask
@@ -231,7 +232,10 @@ class Pool {
 
   int UsefulThreads(int n) {
     auto const& caller = this->Settings();
-    return std::clamp(caller.n_processors - this->NumResting(caller.number, Now()), 1, n);
+    auto const now = Now();
+    return now < caller.none_idle_until
+               ? 1
+               : std::clamp(caller.n_processors - this->NumResting(caller.number, now), 1, n);
   }
 
   void Run(Region* region, std::int64_t size, void const* site) {
@@ -284,6 +288,7 @@ class Pool {
     int n_processors{1}, pretended{0};
     Nanoseconds read_at{0};
     int first{0};  // worker that helped first the last time
+    Nanoseconds none_idle_until{0};
     WakingDebt debt;
   };
   static thread_local Caller caller_;
@@ -339,15 +344,31 @@ class Pool {
     }
     int n_sleepers = 0;
     this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/false);
-    if (caller_.debt.Wakes(region->begin, work, region->n_helpers, n_worth)) {
-      int const n_resting = this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/true);
-      int const n_missing = n_worth - region->n_helpers - n_resting;
+    if (caller_.debt.Wakes(region->begin, work, region->n_helpers, n_worth) &&
+        region->begin >= caller_.none_idle_until) {
+      int const n_most = std::min(n_worth, region->n_helpers + this->NumWorthWaking());
+      int const n_resting = this->OfferTo(region, n_most, &n_sleepers, /*asleep=*/true);
+      int const n_missing = n_most - region->n_helpers - n_resting;
       if (n_missing > 0 && this->Hire(caller, n_missing)) {
-        this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/true);
+        this->OfferTo(region, n_most, &n_sleepers, /*asleep=*/true);
       }
     }
     region->n_sleepers.store(n_sleepers, std::memory_order_release);
     region->WakeSleepers();
+  }
+
+  /** @brief How many workers can be woken without one of them taking this thread's processor. */
+  static int NumWorthWaking() {
+    static int const n_processors = NumProcessors();
+    if (caller_.pretended > 0) {
+      return caller_.n_processors;
+    }
+    int const n_idle = IdleProcessors(n_processors, caller_.settings.n_processors,
+                                      RunnableThreads("/proc/loadavg"));
+    if (n_idle == 0) {
+      caller_.none_idle_until = Now() + kNoneIdle;
+    }
+    return n_idle < 0 ? caller_.n_processors : n_idle;
   }
 
   /**

@@ -338,5 +338,15 @@ XDCC_TEST(helper_rule, WorkersAreWokenWhenRegionsHaveLostAsMuch) {
   CHECK(!xdcc::WakingDebt{}.Wakes(1'000'000, 60'000, 0, 1));
   CHECK(xdcc::WakingDebt{}.Wakes(1'000'000, 110'000, 0, 1));
 }
+
+XDCC_TEST(helper_rule, WokenWorkersGetIdleProcessors) {
+  CHECK_EQ(xdcc::IdleProcessors(2, 2, 1), 1);
+  CHECK_EQ(xdcc::IdleProcessors(2, 2, 2), 0);
+  CHECK_EQ(xdcc::IdleProcessors(16, 16, 40), 0);
+  CHECK_EQ(xdcc::IdleProcessors(16, 16, 5), 11);
+  CHECK_LT(xdcc::IdleProcessors(16, 4, 5), 0);  // which of the 16 do the five threads want?
+  CHECK_LT(xdcc::IdleProcessors(16, 16, -1), 0);
+  CHECK_LT(xdcc::IdleProcessors(0, 1, 1), 0);
+}
 }  // namespace
 }  // namespace xgboost::multilabel

@@ -1,0 +1,21 @@
+/**
+ * @brief What the system says of its processors, and of the threads that want them.
+ */
+#ifndef XDCC_MULTILABEL_THREADS_SYSTEM_LOAD_H_
+#define XDCC_MULTILABEL_THREADS_SYSTEM_LOAD_H_
+
+namespace xdcc {
+/**
+ * @brief Number of threads that run or wait for a processor, of all processes.
+ *
+ * Takes some microseconds.
+ *
+ * @param loads The file /proc/loadavg.
+ * @return -1 if it cannot be read.
+ */
+int RunnableThreads(char const* loads);
+
+/** @brief Number of processors that the system has, whoever may use them; 0 if it is not known. */
+int NumProcessors();
+}  // namespace xdcc
+#endif  // XDCC_MULTILABEL_THREADS_SYSTEM_LOAD_H_
