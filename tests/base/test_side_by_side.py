@@ -20,8 +20,9 @@ from xdcc.base.side_by_side import (
     run_in_step,
     side_by_side,
     threads_each,
+    with_idle_cores,
 )
-from xdcc.base.threads import n_threads, thread_limit, threads_for
+from xdcc.base.threads import at_least_threads, n_threads, thread_limit, threads_for
 
 COUNTS = (1, 2, 3, 8)
 SHORT = 0.002
@@ -213,6 +214,55 @@ def test_threads_of_a_task_are_what_is_left_of_the_cores():
         assert run_all([limits] * 2) == [(2, 7)] * 2
         assert run_all([inner] * 2) == [[(1, 7)] * 2] * 2
     assert limits() == (7, 7)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(SHORT)
+
+
+def test_idle_cores_go_to_those_who_work():
+    """Of four threads none has nothing to do at first, and three in the end."""
+
+    def threads_now():
+        with with_idle_cores():
+            return n_threads(7)
+
+    others_end = threading.Event()
+    begun = threading.Barrier(4, timeout=10)
+
+    def long_task():
+        begun.wait()
+        assert threads_now() == 1
+        others_end.set()
+        wait_until(lambda: threads_now() == 4)
+        return n_threads(7)
+
+    def short_task():
+        begun.wait()
+        assert others_end.wait(10)
+
+    with side_by_side(4):
+        assert run_all([long_task, short_task, short_task, short_task])[0] == 1
+    assert threads_now() == 7
+
+
+def test_a_limit_can_be_raised_within(threads):
+    def limits():
+        return n_threads(7), xgb.core._LIB.omp_get_max_threads()
+
+    before = limits()
+    with thread_limit(2):
+        with at_least_threads(1):
+            assert limits() == (2, 2)
+        with at_least_threads(3):
+            assert limits() == (3, 3)
+            with thread_limit(1):
+                assert limits() == (1, 1)
+        assert limits() == (2, 2)
+    assert limits() == before
 
 
 def test_xgboost_keeps_to_the_threads_of_a_task(threads):

@@ -20,7 +20,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from xgboost.core import _LIB, _check_call
 
-from xdcc.base.side_by_side import n_at_once
+from xdcc.base.side_by_side import n_at_once, with_idle_cores
 from xdcc.kernels.rounds import train_rounds
 
 _AT_ONCE = 8
@@ -122,23 +122,24 @@ def boost(
     for first in range(rounds.start, rounds.stop, _AT_ONCE):
         end = min(first + _AT_ONCE, rounds.stop)
         of_rounds = [place for place, after in enumerate(looks.after) if first < after <= end]
-        _check_call(
-            train_rounds(
-                _FUNCTIONS,
-                *own,
-                first,
-                end,
-                weight,
-                drawn,
-                interface,
-                list(bits[first - rounds.start : end - rounds.start]),
-                share,
-                [looks.after[place] for place in of_rounds],
-                [looks.margins[place] for place in of_rounds],
-                looks.rows,
-                _AS_MARGINS,
+        with with_idle_cores():
+            _check_call(
+                train_rounds(
+                    _FUNCTIONS,
+                    *own,
+                    first,
+                    end,
+                    weight,
+                    drawn,
+                    interface,
+                    list(bits[first - rounds.start : end - rounds.start]),
+                    share,
+                    [looks.after[place] for place in of_rounds],
+                    [looks.margins[place] for place in of_rounds],
+                    looks.rows,
+                    _AS_MARGINS,
+                )
             )
-        )
 
 
 def rounds_at_once(matrix: xgb.DMatrix) -> int:

@@ -3,7 +3,8 @@
 A ``fit`` often consists of many trainings that do not depend on each other: folds, seeds,
 candidates, members. Where rows are few, threads inside a training gain nothing, as its parallel
 regions last microseconds. So whole trainings run side by side, each in a thread, and only what is
-left of the cores is divided among the threads inside of them.
+left of the cores is divided among the threads inside of them. Boosters, which are trained some
+rounds at a time, also use the cores of threads that wait (:func:`with_idle_cores`).
 
 A block ``with side_by_side(n_jobs)`` starts threads. In it :func:`run_all` runs functions, and
 :func:`run_in_step` advances several trainings whose results are judged together. Both can be
@@ -24,7 +25,7 @@ and is raised where they were started.
 import contextvars
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -34,7 +35,7 @@ import xgboost as xgb
 from threadpoolctl import threadpool_limits
 from xgboost import collective
 
-from xdcc.base.threads import n_threads, thread_limit
+from xdcc.base.threads import at_least_threads, n_threads, thread_limit
 
 type Step = Callable[[], object]
 
@@ -103,6 +104,20 @@ def n_at_once() -> int:
     1
     """
     return 1 if _here.pool is None else _here.pool.n_threads
+
+
+def with_idle_cores() -> AbstractContextManager[None]:
+    """Let what the current thread does use, too, the cores of threads that have nothing to do.
+
+    It is for short parts of long tasks: the others may find something to do meanwhile.
+
+    Examples
+    --------
+    >>> with side_by_side(2), with_idle_cores():
+    ...     n_at_once()
+    2
+    """
+    return nullcontext() if _here.pool is None else at_least_threads(_here.pool.cores_of_each())
 
 
 def n_ahead() -> int:
@@ -319,6 +334,7 @@ class _Pool:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = 0
+        self._n_waiting = 0
         self._jobs: list[_Job] = []
         self._changed = threading.Condition()
         self._is_closed = False
@@ -345,6 +361,10 @@ class _Pool:
     def cores(self) -> int:
         """Return how many cores the current task can divide among tasks of its own."""
         return self.n_threads if _here.job is None else n_threads(self.n_threads)
+
+    def cores_of_each(self) -> int:
+        """Divide the cores among the threads that do not wait."""
+        return self.n_threads // max(1, self.n_threads - self._n_waiting)
 
     def run(self, work: _Work) -> None:
         """Make all steps of some work, and wait until those that others make are made."""
@@ -385,7 +405,9 @@ class _Pool:
                 while (found := self._next(awaited)) is None:
                     if self._is_closed if awaited is None else awaited.is_over:
                         return
+                    self._n_waiting += 1
                     self._changed.wait()
+                    self._n_waiting -= 1
                 job, step = found
                 job.n_running += 1
             before, _here.job = _here.job, job

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 
 import joblib
@@ -100,33 +100,59 @@ def threads_for(n_jobs: int | None, available: int | None = None) -> int:
     return max(1, available + 1 + int(-1 if n_jobs is None else n_jobs))
 
 
-class _Limit(threading.local):
-    """The largest number of threads for what the current thread does."""
+_UNLIMITED = 2**31 - 1
 
-    n_threads: int = 2**31 - 1
+
+class _Limit(threading.local):
+    """The largest number of threads for what the current thread does.
+
+    `of_openmp` is OpenMP's maximum before the first limit.
+    """
+
+    n_threads: int = _UNLIMITED
+    of_openmp: int = _UNLIMITED
 
 
 _limit = _Limit()
 
 
-@contextmanager
-def thread_limit(n: int) -> Iterator[None]:
+def thread_limit(n: int) -> AbstractContextManager[None]:
     """Limit the threads of what the current thread does, XGBoost included, whatever it is told.
 
     Examples
     --------
-    >>> with thread_limit(1):
+    >>> with thread_limit(1), thread_limit(2):
     ...     n_threads(3)
     1
     """
-    before, of_openmp = _limit.n_threads, _LIB.omp_get_max_threads()
-    _limit.n_threads = min(n, before)
-    _LIB.omp_set_num_threads(min(n, of_openmp))
+    return _limited(min(n, _limit.n_threads))
+
+
+def at_least_threads(n: int) -> AbstractContextManager[None]:
+    """Raise a :func:`thread_limit` of the current thread, where it is lower.
+
+    Examples
+    --------
+    >>> with thread_limit(1), at_least_threads(2):
+    ...     n_threads(3)
+    2
+    """
+    return _limited(max(n, _limit.n_threads))
+
+
+@contextmanager
+def _limited(n: int) -> Iterator[None]:
+    """Set the limit of the current thread, and OpenMP's, which XGBoost keeps to."""
+    before = _limit.n_threads
+    if before == _UNLIMITED:
+        _limit.of_openmp = _LIB.omp_get_max_threads()
+    _limit.n_threads = n
+    _LIB.omp_set_num_threads(min(n, _limit.of_openmp))
     try:
         yield
     finally:
         _limit.n_threads = before
-        _LIB.omp_set_num_threads(of_openmp)
+        _LIB.omp_set_num_threads(min(before, _limit.of_openmp))
 
 
 def _from_environment(name: str) -> int | None:
