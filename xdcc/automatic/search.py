@@ -45,6 +45,7 @@ from xdcc.automatic.candidates import (
 from xdcc.automatic.holdout import parts_of_fold
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
+from xdcc.base.bins import SharedBins
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
@@ -286,7 +287,7 @@ class Search:
         budget: TimeBudget,
         verbose: bool,
     ) -> None:
-        self._data, self._folds = data, folds
+        self._data, self._folds = data._replace(bins=SharedBins()), folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._parts = folds.test
         if folds.n_folds == 1:
@@ -593,6 +594,7 @@ class Search:
         of_margins = self._data._replace(
             X=features,
             feature_types=None,
+            bins=SharedBins(),
             learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
         )
         found = self._train(candidate, of_margins, len(self._table))

@@ -13,7 +13,10 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.bins import SharedBins
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.process import late_interrupt
+from xdcc.base.side_by_side import with_idle_cores
 from xdcc.base.workers import sum_of_all
 
 
@@ -36,6 +39,8 @@ class FitData(NamedTuple):
     learned : mapping of str to object
         Attributes that an estimator has after fitting on these data, by name: those of
         :data:`~xdcc.base.checks.LEARNED_FROM_DATA`.
+    bins : SharedBins or None
+        Where several boosters are trained on these data.
 
     Examples
     --------
@@ -49,6 +54,7 @@ class FitData(NamedTuple):
     sample_weight: NDArray[np.floating] | None
     feature_types: list[str] | None = None
     learned: Mapping[str, Any] = MappingProxyType({})
+    bins: SharedBins | None = None
 
     @property
     def weight(self) -> NDArray[np.float64]:
@@ -146,6 +152,24 @@ class FitData(NamedTuple):
             feature_types=self.feature_types,
             nthread=n_threads,
         )
+
+    def binned(self, max_bin: int, n_threads: int | None = None) -> xgb.QuantileDMatrix:
+        """Make the matrix of binned features, or return that of :attr:`bins`."""
+
+        def make() -> xgb.QuantileDMatrix:
+            with late_interrupt(), with_idle_cores():
+                return xgb.QuantileDMatrix(
+                    self.X,
+                    label=self.Y,
+                    weight=self.sample_weight,
+                    feature_types=self.feature_types,
+                    max_bin=max_bin,
+                    nthread=n_threads,
+                )
+
+        if self.bins is None:
+            return make()
+        return self.bins.matrix((self.X, self.Y, self.sample_weight), max_bin, make)
 
 
 def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:

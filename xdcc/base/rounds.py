@@ -174,10 +174,13 @@ def quantised(matrix: xgb.DMatrix, max_bin: int | None) -> xgb.DMatrix:
     return xgb.DMatrix(handle)
 
 
-def with_own_weights(matrix: xgb.DMatrix, max_bin: int | None, n: int) -> list[xgb.DMatrix]:
+def with_own_weights(
+    matrix: xgb.DMatrix, max_bin: int | None, n: int, *, is_shared: bool = False
+) -> list[xgb.DMatrix]:
     """Make so many matrices of the same bins whose weights can be set at the same time.
 
-    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the matrix itself.
+    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the same: the matrix
+    itself, unless it `is_shared` with other trainings.
 
     Examples
     --------
@@ -189,7 +192,9 @@ def with_own_weights(matrix: xgb.DMatrix, max_bin: int | None, n: int) -> list[x
     >>> second.get_weight().size
     0
     """
-    return [matrix] * n if n_at_once() == 1 else [quantised(matrix, max_bin) for _ in range(n)]
+    if n_at_once() == 1:
+        return [quantised(matrix, max_bin) if is_shared else matrix] * n
+    return [quantised(matrix, max_bin) for _ in range(n)]
 
 
 def predicts_fast(matrix: xgb.DMatrix) -> bool:

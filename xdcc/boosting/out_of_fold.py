@@ -28,7 +28,6 @@ from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
-from xdcc.base.process import late_interrupt
 from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
 from xdcc.base.side_by_side import n_ahead, run_all, run_in_step
 from xdcc.base.workers import grand_total, rows_of_all
@@ -196,7 +195,7 @@ class _OutOfFold:
     Attributes
     ----------
     matrix : QuantileDMatrix
-        All rows.
+        All rows, for the first fold.
     n_steps : int
         Number of steps, each of a look at the log-loss or a few.
     boosters : list of xgboost.Booster
@@ -219,8 +218,8 @@ class _OutOfFold:
         self._patience, self._should_end = patience, should_end
         self._rounds = _looks(n_estimators)
         # The bins come from all rows with their weights: they are made before a fold is left out.
-        self.matrix, self._weight = _binned(data, params), _weights(data)
-        self._matrices = with_own_weights(self.matrix, params.get("max_bin"), folds.n_folds)
+        self._matrices, self._weight = _matrices(data, params, folds.n_folds), _weights(data)
+        self.matrix = self._matrices[0]
         numbers = range(folds.n_folds)
         self._weights = [
             np.where(folds.trains(fold), self._weight, np.float32(0)) for fold in numbers
@@ -291,8 +290,7 @@ def train_on_all_rows(
     params : sequence of dict
         Parameters for `xgboost.train` of each, which differ in their seeds.
     """
-    matrix, weight = _binned(data, params[0]), _weights(data)
-    matrices = with_own_weights(matrix, params[0].get("max_bin"), len(models))
+    matrices, weight = _matrices(data, params[0], len(models)), _weights(data)
 
     def train(model: Any, own: dict[str, Any], matrix: xgb.DMatrix) -> None:
         drawn, rounds = RowDraws.of(own, len(weight)), range(model.n_estimators)
@@ -309,17 +307,11 @@ def train_on_all_rows(
     run_all([partial(train, *each) for each in zip(models, params, matrices, strict=True)])
 
 
-def _binned(data: FitData, params: dict[str, Any]) -> xgb.QuantileDMatrix:
-    """Put the features of all rows into bins."""
-    with late_interrupt():
-        return xgb.QuantileDMatrix(
-            data.X,
-            label=data.Y,
-            weight=data.sample_weight,
-            feature_types=data.feature_types,
-            max_bin=params.get("max_bin", 256),
-            nthread=params.get("nthread"),
-        )
+def _matrices(data: FitData, params: dict[str, Any], n: int) -> list[xgb.DMatrix]:
+    """Put the features of all rows into bins, for so many boosters."""
+    max_bin = params.get("max_bin", 256)
+    matrix = data.binned(max_bin, params.get("nthread"))
+    return with_own_weights(matrix, max_bin, n, is_shared=data.bins is not None)
 
 
 def _weights(data: FitData) -> NDArray[np.float32]:
