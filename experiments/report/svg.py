@@ -37,6 +37,7 @@ def shortened(text: str) -> str:
     root = ElementTree.fromstring(text)
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)
+    _join_grids(root)
     used = set(re.findall(r"#([\w-]+)", text))
     for element in root.iter():
         _shorten(element, used)
@@ -45,6 +46,22 @@ def shortened(text: str) -> str:
     ElementTree.register_namespace("", _SVG)
     plain = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return plain.replace("><", ">\n<") + "\n"
+
+
+def _join_grids(root: ElementTree.Element) -> None:
+    """Draw the grid lines of an axis as one path; only tick marks and labels are between them."""
+    for axis in root.iter(f"{{{_SVG}}}g"):
+        if not axis.get("id", "").startswith("matplotlib.axis_"):
+            continue
+        first: dict[tuple[str, str], ElementTree.Element] = {}
+        for group in list(axis.iter(f"{{{_SVG}}}g")):
+            for line in group.findall(f"{{{_SVG}}}path[@clip-path]"):
+                key = line.get("clip-path", ""), line.get("style", "")
+                if key in first:
+                    first[key].set("d", f"{first[key].get('d')} {line.get('d')}")
+                    group.remove(line)
+                else:
+                    first[key] = line
 
 
 def _shorten(element: ElementTree.Element, used: set[str]) -> None:
@@ -86,7 +103,7 @@ def _rounded(text: str) -> str:
 
 
 def _relative(path: str) -> str:
-    """Return a path of Matplotlib with relative coordinates, and without repeated commands.
+    """Return a path with relative coordinates and without repeated commands.
 
     Examples
     --------
