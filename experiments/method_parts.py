@@ -1,4 +1,4 @@
-"""Shared parts of methods: base learners, decision rules, and measures of probabilities.
+"""Shared parts of methods: base learners, decision rules, and metrics of probabilities.
 
 Base learners of the baselines have the names that configurations use. One of them is a decision
 tree with the options of Weka's J48, as close to it as scikit-learn allows: scikit-learn grows
@@ -10,7 +10,7 @@ its place.
 
 Decision rules (readings) turn probabilities into labels without further training.
 
-A measure of probabilities says what a labelset or a label was said to be worth. It takes a fitted
+A metric of probabilities says what a labelset or a label was said to be worth. It takes a fitted
 `model`, the `split`, whose rows it predicts, and `Y`, the true labels of these as 0 and 1, of shape
 (n_samples, n_labels), and returns a float. Where nothing else is said, the model has
 `predict_proba`.

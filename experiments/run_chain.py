@@ -7,8 +7,8 @@
 
 The options have the names and letters of the paper's script `train_dcc.py`; ``--measure``,
 ``--labels``, ``--ignore``, ``--data-dir``, ``--seed`` and ``--out`` are new. The folder ``--out``
-receives a JSON record per model (seed, versions, parameters, times, measures, for XDCC after each
-chain step), a figure of the measures after each step, and the predictions.
+receives a JSON record per model (seed, versions, parameters, times, metrics, for XDCC after each
+chain step), a figure of the metrics after each step, and the predictions.
 """
 
 import argparse
@@ -92,7 +92,7 @@ ORDER_FREE_PREDICTION: dict[str, LabelsetPrediction] = {
     "example_f1": "example_f1",
     "hamming_accuracy": "marginal",
 }
-"""The prediction of the order-free chain for a measure; otherwise the most likely labelset."""
+"""The prediction of the order-free chain for a metric; otherwise the most likely labelset."""
 
 TEST_SHARE = 1 / 3
 """Share of the rows held out for evaluation if a data set is one file."""
@@ -139,7 +139,7 @@ def main(args: list[str] | None = None) -> None:
     if options.output_extra:
         write_arrays(folder, evaluation, results)
     figure = plot_rounds(folder, train.name, results)
-    print(f"\nRecords: {folder}; measures after each chain step: {figure}\n{NEXT}")
+    print(f"\nRecords: {folder}; metrics after each chain step: {figure}\n{NEXT}")
 
 
 def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
@@ -227,7 +227,7 @@ def _split_method(text: str) -> str:
 def _measure(text: str) -> str:
     domain = Either(MeasureName(), ProbaMeasureName())
     if not domain.accepts(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a measure; it must be {domain}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a metric; it must be {domain}")
     return text
 
 
@@ -422,13 +422,13 @@ type StepCallback = Callable[[int, int, float], None]
 
 @dataclass
 class Result:
-    """A trained model's parameters, times and measures."""
+    """A trained model's parameters, times and metrics."""
 
     parameters: dict[str, Any]  # of the estimator
     fit_seconds: float  # wall time
     predict_seconds: float
     measures: dict[str, Measures]  # by row of the table; a dynamic chain has two rows
-    # Measures after each chain step, by row of the table; empty for other models.
+    # Metrics after each chain step, by row of the table; empty for other models.
     rounds: dict[str, list[Measures]] = field(default_factory=dict)
     # Predictions and chain orders, written with --output_extra.
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -657,9 +657,9 @@ def write_arrays(
 
 
 def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
-    """Return a row per prediction with its measures and times in seconds, the best first.
+    """Return a row per prediction with its metrics and times in seconds, the best first.
 
-    A measure of probabilities is a column of its own. The order is by the given measure, or by
+    A metric of probabilities is a column of its own. The order is by the given metric, or by
     example F1 if the table does not have it.
     """
     rows = {
@@ -675,7 +675,7 @@ def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
 
 
 def plot_rounds(folder: Path, name: str, results: Mapping[str, Result]) -> Path:
-    """Plot the measures of dynamic chains after each step; other models are horizontal lines."""
+    """Plot the metrics of dynamic chains after each step; other models are horizontal lines."""
     curves: dict[str, list[Measures]] = {}
     levels: dict[str, Measures] = {}
     for result in results.values():
@@ -695,7 +695,7 @@ def plot_rounds(folder: Path, name: str, results: Mapping[str, Result]) -> Path:
     axes[0].set_ylabel("measure (higher is better)")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    figure.suptitle(f"{name}: measures after each chain step")
+    figure.suptitle(f"{name}: metrics after each chain step")
     file = folder / "rounds.png"
     figure.savefig(file, dpi=120)
     plt.close(figure)

@@ -1,7 +1,7 @@
 """Configurations: what an experiment compares, as a YAML file, and its checks.
 
 `load_configuration` reads a file and checks all of it before anything is trained: keys, values,
-names of data sets, methods, readings and measures, and whether the methods accept the parameters.
+names of data sets, methods, readings and metrics, and whether the methods accept the parameters.
 An error names the file, the key in it, and what is allowed there.
 """
 
@@ -38,7 +38,7 @@ class ConfigurationError(ValueError):
 
 def _known_measure(name: str) -> str:
     if name not in MEASURES:
-        raise ValueError(f"unknown measure {name!r}. {suggestion(name, MEASURES)}")
+        raise ValueError(f"unknown metric {name!r}. {suggestion(name, MEASURES)}")
     return name
 
 
@@ -110,7 +110,7 @@ class EvaluationPart(_Part):
 class Tuning(_Part):
     """Key `tuning`: how parameters are chosen, using only rows of the training part."""
 
-    measure: MeasureName  # the measure that the choice optimises
+    measure: MeasureName  # the metric that the choice optimises
     # Number of random configurations from a method's grid, without repetition and the same for all
     # data sets; or "all".
     draws: Draws
@@ -152,7 +152,7 @@ class Entry(_Part):
     # The line whose chosen parameters this line uses instead of its own choice, unless `params` or
     # the method's file fixes them.
     params_of: str | None = None
-    tuned_for: MeasureName | None = None  # measure of its choice, instead of the tuning's
+    tuned_for: MeasureName | None = None  # metric of its choice, instead of the tuning's
     published: str | None = None  # name of the line in the published numbers
 
     @model_validator(mode="after")
@@ -272,7 +272,7 @@ class PublishedTable(_Part):
     """Where the published numbers of a section are."""
 
     table: str  # number of the table
-    # Our name of a measure → its published name, if they differ.
+    # Our name of a metric → its published name, if they differ.
     measures: dict[MeasureName, str] = {}
     scale: float = 1.0  # factor of the published numbers (0.01 for percentages)
     tolerance: float = Field(0.02, ge=0)  # larger differences are marked
@@ -282,11 +282,11 @@ class Section(_Part):
     """A table or figure of the report."""
 
     # `scores`: a line per method, a column per data set. `ranks`: average ranks in several
-    # measures. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
+    # metrics. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
     # `lines` compared with each other line, by a paired t-test over the folds of each data set.
     # `bbc_cv`: the best of all combinations, and its loss without selection bias. `statistics`: a
-    # line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
-    # measures against a parameter or the stages of a prediction. `figure`: drawn by the function
+    # line per data set, a column per metric. `pareto`: training time against a metric. `curve`:
+    # metrics against a parameter or the stages of a prediction. `figure`: drawn by the function
     # that `draw` names. `shares`: the means of `cells`, over the data sets that all of them have.
     kind: Literal[
         "scores",
@@ -322,7 +322,7 @@ class Section(_Part):
         if any(len(row) != len(self.columns) for row in self.cells.values()):
             raise ValueError(f"each row of cells needs {len(self.columns)} lines, as columns has")
         if self.kind == "bbc_cv" and not {*self.measures} <= {"subset_loss", "hamming_loss"}:
-            raise ValueError("bbc_cv allows only the measures subset_loss and hamming_loss")
+            raise ValueError("bbc_cv allows only the metrics subset_loss and hamming_loss")
         return self
 
 
@@ -425,7 +425,7 @@ class Configuration(_Part):
         return parts[-1].evaluation()
 
     def report_measure(self) -> str:
-        """Return the measure that a run displays: the first of the report."""
+        """Return the metric that a run displays: the first of the report."""
         return self.report[0].measures[0] if self.report else "example_f1"
 
     def exceptions_for(self, dataset: str, line: str) -> list[SpecialCase]:

@@ -1,7 +1,7 @@
-"""The measures of predictions and trainings: names, titles, and which direction is better.
+"""The metrics of predictions and trainings: names, titles, and which direction is better.
 
-Label measures are those of `xdcc.metrics.evaluate`. Times and memory come from the run. A method
-may add its own measures (`Method.scores`); their directions are here, too.
+Label metrics are those of `xdcc.metrics.evaluate`. Times and memory come from the run. A method
+may add its own metrics (`Method.scores`); their directions are here, too.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from xdcc import metrics
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure.
+    """A metric.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def measure_labels(Y: Any, Y_pred: Any) -> dict[str, float]:
 
 
 LABEL_MEASURES = tuple(measure_labels(np.ones((1, 1)), np.ones((1, 1))))
-"""The measures of every prediction."""
+"""The metrics of every prediction."""
 
 MEASURES: dict[str, Measure] = {
     name: Measure(_title(name), higher_is_better=not name.endswith("loss"))
@@ -88,4 +88,4 @@ MEASURES: dict[str, Measure] = {
     "predict_time": Measure("prediction time (CPU s)", higher_is_better=False, digits=2),
     "peak_memory": Measure("peak memory (MiB)", higher_is_better=False, digits=0),
 }
-"""The measures that a configuration may name."""
+"""The metrics that a configuration may name."""

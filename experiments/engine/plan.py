@@ -25,7 +25,7 @@ class Choice:
 
     task: Task
     reading: str
-    score: float  # by the tuning measure, on the validation rows; NaN without tuning
+    score: float  # by the tuning metric, on the validation rows; NaN without tuning
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Group:
     # For each of them the tasks on the inner folds; empty lists without tuning.
     trials: list[list[Task]]
     readings: list[str]
-    measure: str | None  # the measure of the choice; None: no choice, all `finals` are run
+    measure: str | None  # the metric of the choice; None: no choice, all `finals` are run
     tuned: tuple[str, ...] = ()  # names of the tuned parameters
     # The group whose chosen parameters are used; the single task in `finals` has the others.
     follows: "Group | None" = None
@@ -96,9 +96,9 @@ class Group:
 
 
 def measured(record: Record, reading: str, measure: str) -> float:
-    """Return a measure or a time of a record; NaN if the task failed or does not have it.
+    """Return a metric or a time of a record; NaN if the task failed or does not have it.
 
-    Measures of labels belong to the reading; those of probabilities are the same for all readings.
+    Metrics of labels belong to the reading; those of probabilities are the same for all readings.
     """
     result = record["result"]
     if result is None:

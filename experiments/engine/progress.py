@@ -77,7 +77,7 @@ class Display:
         The tasks to do.
     store : RecordStore
     measure : str
-        The measure of the table.
+        The metric of the table.
     n_processes : int
     console : Console
     """

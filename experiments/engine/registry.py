@@ -79,7 +79,7 @@ class Method:
     readings: Mapping[str, Reading] = field(default_factory=lambda: {"labels": predicted_labels})
     # `fit(model, train)` trains and returns measurements (times) to keep; None calls `fit(X, Y)`.
     fit: Callable[[Any, MultiLabelDataset], dict[str, Any]] | None = None
-    # Measures of probabilities: `score(model, split, Y)` with the true labels, after all readings.
+    # Metrics of probabilities: `score(model, split, Y)` with the true labels, after all readings.
     # A score named `<measure>@<reading>` belongs to that reading only.
     scores: Mapping[str, Callable[[Any, Split, Any], float]] = field(default_factory=dict)
     # `details(model, X, Y)`: what a figure needs, as JSON; kept for final models only.

@@ -6,6 +6,7 @@ A configuration `full.yaml` has the table `full.csv` and, if its figures need th
 A line of the table is a method with its parameters on a data set; it has the results of all parts
 of the evaluation. The column `parts` lists the numbers of these, and a cell of a metric has a value
 for each of them, separated by blanks, or one value for all. Shares are fractions, which are exact.
+A long cell with `^` has the text of the cell above: decision rules share a model's probabilities.
 A line of the traces is one trace of one part. The first line of the table has the number of lines
 and the versions that made the results, the others are in the configuration's order. Equal results
 give equal files, and a change of a method changes its own lines only.
@@ -55,10 +56,13 @@ _PLACE = ("data", "line", "seed", "params", "reading", "error")
 _PARTS = "parts"
 _TRACE = ("part", "trace", "values")
 
-_DIGITS = {"train_time": 9, "predict_time": 5, "tuning_time": 9, "peak_memory": 4}
+_DIGITS = {"train_time": 6, "predict_time": 5, "tuning_time": 6, "peak_memory": 4}
 """Significant digits of costs; scores have all, because ranks depend on whether two are equal."""
 
 _TRACE_DIGITS = 7
+
+_SAME = "^"
+_SHORT = 12  # a cell with more letters can be `_SAME`
 
 _LARGEST_DENOMINATOR = 10**6
 
@@ -122,6 +126,7 @@ def write_table(file: Path, config: Configuration, results: Results) -> list[Pat
     versions = "; ".join(f"{name} {' and '.join(v)}" for name, v in results.versions.items())
     names = _number_columns(config)
     table: list[list[str]] = [[*_PLACE, _PARTS, *names]]
+    above: dict[tuple[str, str], list[str]] = {}
     traces: list[list[str]] = [[*_PLACE[:-1], *_TRACE]]
     for place, rows in _merged(config, results):
         parts = _ranges([row["fold"] for row in rows])
@@ -129,7 +134,13 @@ def write_table(file: Path, config: Configuration, results: Results) -> list[Pat
             _cell([row.get(name) for row in rows[: 1 if name in PART_SIZES else None]], name)
             for name in names
         ]
-        table.append([*place, parts, *cells])
+        same = above.get((place[0], parts), [""] * len(cells))
+        above = {(place[0], parts): cells}
+        short = [
+            _SAME if cell == one and len(cell) > _SHORT else cell
+            for cell, one in zip(cells, same, strict=True)
+        ]
+        table.append([*place, parts, *short])
         for row in rows:
             for name, values in row.get("traces", {}).items():
                 traces.append([*place[:-1], str(row["fold"]), name, _list(values, _TRACE_DIGITS)])
@@ -345,19 +356,30 @@ class _Reader:
         """Yield the lines of the table below the versions."""
         names = _number_columns(self.config)
         n_place = len(_PLACE)
+        above: dict[tuple[str, str], list[str]] = {}
         self._check_head(next(rows, []), [*_PLACE, _PARTS, *names])
         for cells in rows:
             self._check_width(cells, n_place + 1 + len(names))
             parts = self._parts(cells[n_place])
             self._parts(cells[_PLACE.index("seed")])
+            of = cells[0], cells[n_place]
+            above = {of: self._with_same(cells[n_place + 1 :], above.get(of))}
             columns = {
                 name: self._of_parts(cell, len(parts))
-                for name, cell in zip(names, cells[n_place + 1 :], strict=True)
+                for name, cell in zip(names, above[of], strict=True)
             }
             place = dict(zip(_PLACE, cells[:n_place], strict=True))
             if not self._is_known(place["data"], place["line"]):
                 self._fail(f"{place['line']} on {place['data']} is not in the configuration")
             yield _Line(self.number, place, parts, columns)
+
+    def _with_same(self, cells: list[str], above: list[str] | None) -> list[str]:
+        """Return the cells with the text of those above for `_SAME`."""
+        if above is None:
+            if _SAME in cells:
+                self._fail(f"{_SAME} is in the first line of a data set or of its parts")
+            return cells
+        return [one if cell == _SAME else cell for cell, one in zip(cells, above, strict=True)]
 
     def _is_known(self, data: str, line: str) -> bool:
         return data in self.config.datasets and line in self.config.methods

@@ -43,7 +43,7 @@ class Results:
     """The results of a configuration so far."""
 
     # A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
-    # `data`, `line`, `fold`, `seed`, `params`, `reading`, a column per measure, `COSTS`, `SIZES`,
+    # `data`, `line`, `fold`, `seed`, `params`, `reading`, a column per metric, `COSTS`, `SIZES`,
     # and `traces`: lists of numbers by their names.
     table: pd.DataFrame
     # Failed final tasks, and groups of which every trial failed; the columns are `FAILURES`.
@@ -56,7 +56,7 @@ class Results:
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     def scores(self, measure: str) -> pd.DataFrame:
-        """Return the mean of a measure per data set (rows) and line (columns).
+        """Return the mean of a metric per data set (rows) and line (columns).
 
         This is the mean over folds, seeds and everything that is not tuned, in the configuration's
         order of data sets and lines; NaN if nothing is finished.

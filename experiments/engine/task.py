@@ -92,7 +92,7 @@ def execute(task: Task) -> tuple[Record, Arrays]:
     Returns
     -------
     record : dict
-        `key`; `result` (measures of every reading, for each stage of a final model with stages;
+        `key`; `result` (metrics of every reading, for each stage of a final model with stages;
         further scores; details) or None; `error` or None; `run`, which differs from run to run:
         times in seconds, memory in MiB, versions, digests of the data, machine.
     arrays : dict

@@ -1,7 +1,7 @@
 """Multi-label boosters, XGBoost models whose trees predict all labels, and models based on them.
 
 These are the booster alone (ML-XGB); with calibration, rounds and decision rule chosen out of fold
-for a measure; `MultiLabelClassifier`; and the order-free chain.
+for a metric; `MultiLabelClassifier`; and the order-free chain.
 """
 
 from functools import partial

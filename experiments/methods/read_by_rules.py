@@ -33,7 +33,7 @@ PEERS = {
 
 
 class ReadByRules(BaseEstimator):
-    """A classifier trained on folds and calibrated, with a decision rule for each measure."""
+    """A classifier trained on folds and calibrated, with a decision rule for each metric."""
 
     def __init__(self, estimator: Any, random_state: int = 0) -> None:
         self.estimator = estimator
@@ -55,7 +55,7 @@ class ReadByRules(BaseEstimator):
         return self._predicted[1]
 
     def labels_for(self, measure: str, X: Any, Y_train: Any) -> Labels:
-        """Learn the rule for a measure, as the estimator does, and predict with it."""
+        """Learn the rule for a metric, as the estimator does, and predict with it."""
         Y = np.asarray(Y_train, dtype=np.float32)
         data = FitData(margins_of(self.tuned_.oof_proba_), Y, None)
         found = choose_rule(data, self.tuned_.folds_, measure=measure, seed=self.random_state)

@@ -28,7 +28,7 @@ from experiments.report.comparisons import (
 from experiments.report.tables import count_datasets, markdown_table
 
 OF_ROWS = ("subset_accuracy", "subset_loss")
-"""Measures that count correct or wrong rows."""
+"""Metrics that count correct or wrong rows."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Verdict:
     comparisons: list[Comparison]
 
     def measure(self) -> str:
-        """Return the name of the measure."""
+        """Return the name of the metric."""
         names = self.claim.measures()
         if len(names) > 1:
             return f"mean rank in {len(names)} measures"
@@ -151,7 +151,7 @@ def _better(measure: str, values: pd.DataFrame) -> pd.DataFrame:
 def _complete(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     """Return the compared values (larger is better) on the data sets that all lines have.
 
-    For several measures this is the negative mean rank.
+    For several metrics this is the negative mean rank.
     """
     tables = [_better(m, _means(claim, table, m)) for m in claim.measures()]
     complete = pd.concat(tables, axis=1).dropna().index

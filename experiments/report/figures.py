@@ -99,7 +99,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
     """Draw Figure 1 of the BOOMER paper: one loss against another as stages are added.
 
     A panel per data set, a curve per line with a point for each stage, the last one larger, wider
-    ones below others so that none is hidden; the section's measures are the axes, the star is the
+    ones below others so that none is hidden; the section's metrics are the axes, the star is the
     optimum, and along a grey line (an isometric) both losses fall equally.
     """
     table = results.table

@@ -11,7 +11,7 @@ from IPython.display import Image, Markdown
 from matplotlib.figure import Figure
 
 from experiments import RESULTS, ROOT
-from experiments.engine.configuration import Section
+from experiments.engine.configuration import Section, find_configuration
 from experiments.engine.result_table import load_finished
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
@@ -42,6 +42,8 @@ class Experiment:
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
         self.config, self.results = load_finished(name, folder)
+        self._is_kept = folder == RESULTS
+        self._report = find_configuration(self.config.name).parent / "figures"
 
     def table(self, title: str, measure: str | None = None) -> Markdown:
         """Return the table of a section, found by the beginning of its title."""
@@ -51,9 +53,16 @@ class Experiment:
         chosen = measure or section.measures[0]
         return Markdown(scores_table(self.config, self.results, section, chosen))
 
-    def figure(self, title: str) -> Image:
-        """Return the figure of a section, found by the beginning of its title."""
+    def figure(self, title: str) -> Image | Markdown:
+        """Return the figure of a section, found by the beginning of its title.
+
+        Figures of the kept results are beside the reports: a notebook shows the file.
+        """
         section = self._section(title)
+        file = self._report / f"{self.config.name}-{self.config.report.index(section) + 1}.svg"
+        if self._is_kept and file.exists():
+            place = file.relative_to(NOTEBOOKS, walk_up=True).as_posix()
+            return Markdown(f"![{section.title}]({place})")
         return show(draw_section(self.results, section))
 
     def claims(self, title: str) -> Markdown:

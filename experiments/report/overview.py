@@ -263,7 +263,7 @@ def overview(
          f"**{verdict.word}**", verdict.counts()]
         for folder, title, verdict in verdicts
     ]  # fmt: skip
-    parts.append(markdown_table(["experiment", "claim", "measure", "result", "how often"], rows, 5))
+    parts.append(markdown_table(["experiment", "claim", "metric", "result", "how often"], rows, 5))
     parts += [
         AGAIN,
         markdown_table(["", "command", "tasks", "CPU hours"], _again(folders, pins), 2),

@@ -160,9 +160,9 @@ def _beaten(line: str, quality: pd.DataFrame, time: pd.Series) -> bool:
 
 
 def curves(results: Results, section: Section) -> Figure:
-    """Draw measures against a parameter, or against the stages of a prediction.
+    """Draw metrics against a parameter, or against the stages of a prediction.
 
-    A panel per measure and data set. A line without stages is a horizontal line. Folds and seeds
+    A panel per metric and data set. A line without stages is a horizontal line. Folds and seeds
     are averaged; bands are intervals of the mean, without the differences between folds. If names
     begin alike ("LM 10", "LM 20", "PM 10"), the beginning gives the colour, the rest the dashes.
     """

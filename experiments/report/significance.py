@@ -41,7 +41,7 @@ from xdcc.decision.bbc_cv import bbc_cv
 def significance(
     results: Results, section: Section, file: Path, *, latex: bool = False
 ) -> list[str]:
-    """Return a sentence with the tests of each measure, and the diagrams where methods differ.
+    """Return a sentence with the tests of each metric, and the diagrams where methods differ.
 
     The diagrams are panels of one figure; `file` is its path without the ending. For `latex` it is
     a PDF, too.
@@ -149,7 +149,7 @@ def bbc_cv_table(config: Configuration, results: Results, section: Section) -> s
     """Return a row per data set and line: estimates in percent, intervals, and what was chosen.
 
     The results are those of all combinations on the same folds, with `row_losses` and without
-    tuning; a line's `tuned_for` is the loss of its choice. The section's measures are losses:
+    tuning; a line's `tuned_for` is the loss of its choice. The section's metrics are losses:
     subset 0/1 loss or Hamming loss. A cell is `estimate, low to high (published)`: the mean over
     the bootstrap samples, and their 95 % interval.
     """

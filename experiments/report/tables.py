@@ -21,7 +21,7 @@ def read_published(name: str) -> pd.DataFrame:
 def published_scores(
     config: Configuration, table: PublishedTable, measure: str
 ) -> dict[tuple[str, str], float]:
-    """Return published values of a measure by its name here: (our data set, our line) → value.
+    """Return published values of a metric by its name here: (our data set, our line) → value.
 
     The configuration maps our names of data sets and methods to those of the paper. Numbers that
     the paper does not have are left out.
@@ -60,7 +60,7 @@ BETTER, WORSE = "▲", "▼"
 
 
 def section_scores(results: Results, section: Section, measure: str) -> pd.DataFrame:
-    """Return the mean of a measure per data set (rows) and line (columns) of a section."""
+    """Return the mean of a metric per data set (rows) and line (columns) of a section."""
     scores = results.scores(measure)
     if section.lines is not None:
         scores = scores.reindex(columns=section.lines)
@@ -134,7 +134,7 @@ def ranks_table(config: Configuration, results: Results, section: Section) -> st
 
 
 def shares_table(results: Results, section: Section, measure: str) -> str:
-    """Return the mean of a measure for each of the section's cells, and the number of data sets.
+    """Return the mean of a metric for each of the section's cells, and the number of data sets.
 
     The data sets are those that all cells have.
     """
@@ -152,7 +152,7 @@ def shares_table(results: Results, section: Section, measure: str) -> str:
 
 
 def statistics_table(config: Configuration, results: Results, section: Section) -> str:
-    """Return a line per data set and a column per measure of the first line: `ours (published)`."""
+    """Return a line per data set and a column per metric of the first line: `ours (published)`."""
     scores = {m: section_scores(results, section, m).iloc[:, 0] for m in section.measures}
     published = {}
     if section.published is not None:

@@ -1,7 +1,7 @@
-"""What the repository keeps of measurements: what the reports show.
+"""Reduces measurements to what the reports show; the repository keeps these.
 
 A search for the time to quality measures a curve per setting, and the figure shows one of them for
-each candidate; of the parameters of a training the reports name one.
+each candidate of two suites; the reports name one of a training's parameters.
 """
 
 from typing import Any
@@ -9,7 +9,11 @@ from typing import Any
 from experiments.speed.quality import Curve, Point, from_json
 from experiments.speed.results import Results, cell_of
 
+DRAWN = ("quality", "end")
+"""The suites that the figure shows."""
+
 _NAMED = ("max_cached_hist_node",)
+_STEP = 1.04  # ratio of the seconds of two drawn points: two pixels of the logarithmic axis
 
 
 def pack(results: Results) -> None:
@@ -26,10 +30,10 @@ def pack(results: Results) -> None:
         if "parameters" in result:
             named = {k: v for k, v in result["parameters"].items() if k in _NAMED}
             result["parameters"] = named
-        if result.get("curves") and cell not in drawn:
+        if result.get("curves") and cell.suite in DRAWN and cell not in drawn:
             drawn.add(cell)
             curve = result["curves"][_place_of_shown(result)]
-            result["curves"] = [curve | {"points": list(map(_drawn, curve["points"]))}]
+            result["curves"] = [curve | {"points": _drawn(curve["points"])}]
         else:
             result.pop("curves", None)
     results.write()
@@ -48,8 +52,12 @@ def _place_of_shown(result: dict[str, Any]) -> int:
     return min(range(len(curves)), key=lambda k: curves[k].best().held_out)
 
 
-def _drawn(values: list[Any]) -> list[Any]:
-    """Return a point with what is drawn of it, held-out log-loss against CPU seconds."""
-    point = Point(*values)
-    seconds, loss = (float(f"{value:.5g}") for value in (point.cpu_seconds, point.held_out))
-    return list(Point(point.rounds, seconds, 0, loss, 0))
+def _drawn(points: list[list[Any]]) -> list[list[Any]]:
+    """Return the points that are drawn, with held-out log-loss and CPU seconds only."""
+    kept: list[Point] = []
+    for values in points:
+        point = Point(*values)
+        if not kept or point.cpu_seconds >= _STEP * kept[-1].cpu_seconds or values is points[-1]:
+            seconds, loss = (float(f"{n:.4g}") for n in (point.cpu_seconds, point.held_out))
+            kept.append(Point(point.rounds, seconds, 0, loss, 0))
+    return list(map(list, kept))

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from experiments.report.plots import common_legend, plain_logarithmic, png_of, style, write_svg
 from experiments.report.tables import markdown_table
 from experiments.speed import tables
-from experiments.speed.packing import shown
+from experiments.speed.packing import DRAWN, shown
 from experiments.speed.requirements import judge, read_requirements
 from experiments.speed.results import Cell, Results, Summary
 from experiments.speed.suites import SUITES
@@ -106,14 +106,14 @@ _COLUMNS = 3
 _COLOURS = {
     name: f"C{k}" if k < 7 else "black"  # the style has seven colours
     for k, name in enumerate(
-        dict.fromkeys(name for suite in ("quality", "end") for name in SUITES[suite].candidates)
+        dict.fromkeys(name for suite in DRAWN for name in SUITES[suite].candidates)
     )
 }
 
 
 def draw(summary: Summary, file: Path) -> bool:
     """Draw the curves of all candidates as a PNG with a panel per data set; return whether any."""
-    cells = [cell for suite in ("quality", "end") for cell in summary.cells(suite)]
+    cells = [cell for suite in DRAWN for cell in summary.cells(suite)]
     panels = list(dict.fromkeys(cell.data for cell in cells))
     if not panels:
         return False

@@ -127,7 +127,8 @@ class Results:
 
     def write(self) -> None:
         """Write the file; the old one stays if that fails."""
-        lines = ",\n".join(map(json.dumps, self.records))
+        compact = json.JSONEncoder(separators=(",", ":"))
+        lines = ",\n".join(map(compact.encode, self.records))
         head = json.dumps({"format": _FORMAT, **self.header}, indent=1).removesuffix("\n}")
         text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
         with atomic(self.file) as file:

@@ -279,7 +279,7 @@ def test_a_callable_measure(fitted):
 
 @pytest.mark.parametrize("measure", ["macro_roc_auc", "neg_log_loss", "precision_at_3"])
 def test_a_measure_of_probabilities(fitted, measure):
-    """The same mixture as for other measures, scored as it is."""
+    """The same mixture as for other metrics, scored as it is."""
     model = _classifier(measure, random_state=3).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
     expected = proba_measure(measure).score(Y, model.oof_proba_)

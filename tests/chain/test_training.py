@@ -1,6 +1,6 @@
 """Training a chain: folds, the end label and early stopping, against plain loops.
 
-The stopping score is the measure of its name in `xdcc.metrics`, which has other code. Features are
+The stopping score is the metric of its name in `xdcc.metrics`, which has other code. Features are
 quantised once: the boosters are those of new matrices of [X | P].
 """
 

@@ -17,7 +17,7 @@ def all_labelsets(n_labels):
 
 
 def expected_f1(labelset, labelsets, probability):
-    """Mean of the measure itself over the distribution."""
+    """Mean of the metric itself over the distribution."""
     predicted = np.tile(labelset, (len(labelsets), 1))
     return example_f1(labelsets, predicted, sample_weight=probability)
 

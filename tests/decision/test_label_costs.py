@@ -1,4 +1,4 @@
-"""Costs of wrong labels as a measure, and the precision at a recall."""
+"""Costs of wrong labels as a metric, and the precision at a recall."""
 
 import numpy as np
 import pandas as pd

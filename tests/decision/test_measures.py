@@ -1,4 +1,4 @@
-"""Scores on draws of rows against the measures on repeated rows."""
+"""Scores on draws of rows against the metrics on repeated rows."""
 
 import numpy as np
 import pytest

@@ -171,7 +171,7 @@ def test_the_likelihood_decides_between_rules_of_about_the_same_subset_accuracy(
     fitted = score[rule == "fitted_labelset"]
     assert score.max() > fitted, "draw other data"
     assert choice.rule.name == "fitted_labelset"
-    # For another measure the highest score decides.
+    # For another metric the highest score decides.
     choice = choose_rule(data, folds, measure="jaccard", names=names)
     assert choice.results["chosen"][int(np.argmax(choice.results["score"]))]
     # A rule that is clearly better is chosen: here labelsets that are new.

@@ -315,7 +315,7 @@ def test_no_single_threshold_can_be_improved(case, name):
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_no_single_threshold_can_be_improved_with_more_rows(name):
-    # With this seed all measures but the separable ones need a second pass through the labels.
+    # With this seed all metrics but the separable ones need a second pass through the labels.
     rng = np.random.default_rng(19)
     Y_true = (rng.random((30, 6)) < 0.4).astype(float)
     Y_proba = 0.3 * Y_true + 0.7 * rng.random(Y_true.shape)

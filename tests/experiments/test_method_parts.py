@@ -1,7 +1,7 @@
-"""What methods share: base learners and what they refuse, J48's pruning, measures of probabilities.
+"""What methods share: base learners and what they refuse, J48's pruning, metrics of probabilities.
 
 Pruning is compared with the worked example of C4.5 and a recursive reference implementation,
-measures of probabilities with numbers computed by hand and with each other.
+metrics of probabilities with numbers computed by hand and with each other.
 """
 
 from types import SimpleNamespace

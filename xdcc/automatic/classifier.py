@@ -1,4 +1,4 @@
-"""``MultiLabelClassifier``: the best predictions for a measure, without further settings."""
+"""``MultiLabelClassifier``: the best predictions for a metric, without further settings."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -46,9 +46,9 @@ from xdcc.decision.rules import AnyRule
 
 @declares_parameters
 class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
-    """Mixes boosters, extra trees and linear models, and keeps what is best for a measure.
+    """Mixes boosters, extra trees and linear models, and keeps what is best for a metric.
 
-    Use this when you want the best predictions without choosing a method: name the measure to
+    Use this when you want the best predictions without choosing a method: name the metric to
     optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
     seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
     the mixture if that lowers the log-loss by more than chance. A second level, a booster on the
@@ -67,7 +67,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
-        Or a measure of probabilities: "label_ranking_average_precision", "precision_at_3" and so
+        Or a metric of probabilities: "label_ranking_average_precision", "precision_at_3" and so
         on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
         "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
         probability at least 0.5.
@@ -75,7 +75,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         Labels, by name, that have a threshold of their own: with at least this
         :class:`~xdcc.decision.Precision` or :class:`~xdcc.decision.Recall` out of fold, and the
         best F1 of the label among such (the lowest cost for :class:`~xdcc.decision.LabelCosts`);
-        or the threshold itself. The rule that is best for the measure predicts the others.
+        or the threshold itself. The rule that is best for the metric predicts the others.
         No order-free chain is tried then.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it, as fast as
@@ -113,7 +113,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         on it; and the "reason", time or memory that did not suffice.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
-        :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a metric of
         probabilities.
     constraints_ : dict of str to list
         Columns of a table, a row for each constrained label: "label", "constraint", "threshold",
@@ -122,8 +122,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
-        The measure for new rows, estimated: out of fold, and corrected for having chosen among all
-        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A measure of
+        The metric for new rows, estimated: out of fold, and corrected for having chosen among all
+        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A metric of
         probabilities is that of `oof_proba_`, of the rows that a fold tests.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
@@ -208,11 +208,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         ------
         ValueError
             If an argument is out of range, there are fewer rows or groups than folds, `cv` does
-            not suit, the data are not as described, a callable measure returns no finite number, or
-            a measure of probabilities has no value for the rows that folds test (there are fewer
+            not suit, the data are not as described, a callable metric returns no finite number, or
+            a metric of probabilities has no value for the rows that folds test (there are fewer
             labels than k, or none has both values).
         TypeError
-            If a callable measure does not return a number.
+            If a callable metric does not return a number.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
 

@@ -1,12 +1,12 @@
-"""Trains candidates on the same folds, mixes them, and chooses the rule for the measure.
+"""Trains candidates on the same folds, mixes them, and chooses the rule for the metric.
 
 Each candidate gives margins out of fold. They are calibrated, and the candidate enters the mixture
 if that lowers the log-loss by more than chance (:mod:`xdcc.automatic.mixture`). The log-loss
-decides, whatever the measure: it is less noisy. A second level learns from the members' margins.
+decides, whatever the metric: it is less noisy. A second level learns from the members' margins.
 Then all decision rules are tried on the mixture's margins. For subset accuracy an order-free chain
 (:mod:`xdcc.automatic.joint_labelset`), too, learns from these margins how labels depend. The score
 of the chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on
-those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
+those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A metric of probabilities needs no rule.
 
 The usual candidates come first. With a time budget, a booster precedes them that takes a tenth of
 the time: what a round takes on this machine and these data is measured, and decides how fast it
@@ -82,7 +82,7 @@ _RULES_PER_CALIBRATION = 6.0
 """How much longer the choice of a rule takes than the calibration of a candidate."""
 
 _FOR_LABELSETS = "subset_accuracy"
-"""The measure for which the dependence of labels matters."""
+"""The metric for which the dependence of labels matters."""
 
 _OVERRUN_OF_SECOND_LEVEL = 2.0
 """Times its estimate is kept for a second level. Its features are few and strong, so it needs about

@@ -8,7 +8,7 @@
                       arguments
 `fit_data`            X, Y and weights, checked together; `features` and `labels` check X and Y,
                       `categories` the discrete columns of X
-`label_rows`          a label matrix of any form, read in blocks, and the input of a measure
+`label_rows`          a label matrix of any form, read in blocks, and the input of a metric
 `folds`               folds stratified by labels, and what models without a fold say of it
 `plugin`, `pyplot`    whether the patched XGBoost and Matplotlib are there
 `seeds`               what `random_state` means

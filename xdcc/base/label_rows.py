@@ -4,11 +4,11 @@ Labels come as arrays, lists, DataFrames with any types of columns, or sparse ma
 that checks or compares them iterates over :func:`row_blocks` and takes :meth:`LabelRows.block`, so
 that no form needs a copy of the whole matrix, dense or of another type.
 
-The input of a measure is two of them, and weights. :func:`known_blocks` turns true and predicted
+The input of a metric is two of them, and weights. :func:`known_blocks` turns true and predicted
 labels into boolean masks, one block of rows after the other, or says what is wrong with them and
 where; :func:`known_score_blocks` does it for labels and scores, :func:`known_proba_blocks` for
 probabilities. Samples that cannot count (no
-known label, or weight 0) are taken out, so that a measure needs no rule of its own for them.
+known label, or weight 0) are taken out, so that a metric needs no rule of its own for them.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Feature importance by XGBoost's own measures, for columns by position.
+"""Feature importance by XGBoost's own metrics, for columns by position.
 
 A booster may have names for its columns; `nameless` makes a copy without them.
 """
@@ -34,7 +34,7 @@ def nameless(booster: xgb.Booster) -> xgb.Booster:
 ImportanceType = Literal["gain", "weight", "cover", "total_gain", "total_cover"]
 
 IMPORTANCE_TYPES: tuple[str, ...] = get_args(ImportanceType)
-"""The measures, by the names of `xgboost.Booster.get_score`."""
+"""The metrics, by the names of `xgboost.Booster.get_score`."""
 
 
 def column_importance(

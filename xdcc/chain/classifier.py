@@ -126,7 +126,7 @@ int, default="maxGain"
     stop_tolerance : float, default=0.003
         How much higher `stop_measure` has to be to count as better.
     stop_measure : str, default="example_f1"
-        A measure of :mod:`xdcc.metrics`: `example_f1`, `subset_accuracy`, `hamming_accuracy`,
+        A metric of :mod:`xdcc.metrics`: `example_f1`, `subset_accuracy`, `hamming_accuracy`,
         `jaccard`, `micro_f1` or `macro_f1`.
     prediction : {"cumulated", "standard"}, default="cumulated"
         What `predict` and `predict_proba` return: the propagated probabilities and for open

@@ -83,7 +83,7 @@ class ChainPlan:
 
 @dataclass
 class EarlyStopping:
-    """Stops training when a measure has not improved for some rounds.
+    """Stops training when a metric has not improved for some rounds.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class EarlyStopping:
     Attributes
     ----------
     scores : list of float
-        The measure after each round.
+        The metric after each round.
     best_round : int
         Number of the last round that was better than those before, from 1.
     """
@@ -135,7 +135,7 @@ class EarlyStopping:
 def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
     """Measure labels where the truth is known.
 
-    Workers that train together (:mod:`xgboost.collective`) all get the measure of the rows of all
+    Workers that train together (:mod:`xgboost.collective`) all get the metric of the rows of all
     of them, which are counted and added up; each has to call this function, with no row if it has
     none.
 

@@ -111,7 +111,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             If X, Y, the weights or the groups are not Dask collections.
         ValueError
             If an argument is out of range, there are fewer rows or groups than folds, a fold trains
-            on no known label, a measure of probabilities has no value for the labels, the chunks do
+            on no known label, a metric of probabilities has no value for the labels, the chunks do
             not fit together, the data are not as described, or there is no client.
         {errors_on_workers}
 

@@ -1,11 +1,11 @@
 """From probabilities to labels: thresholds, known labelsets, the F1-optimal labelset.
 
-Functions on arrays choose thresholds, by label density or by a measure on validation data
+Functions on arrays choose thresholds, by label density or by a metric on validation data
 (``thresholds.py``); :class:`ThresholdClassifier` puts them on any classifier,
 :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of rules.
 :class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
-choice among many is worth. Use :class:`LabelCosts` as the measure if you know what errors cost,
+choice among many is worth. Use :class:`LabelCosts` as the metric if you know what errors cost,
 :class:`Precision` and :class:`Recall` as constraints of single labels.
 """
 

@@ -9,7 +9,7 @@ the estimate for the configuration that is best on all rows. Source: Tsamardinos
 Borboudakis: "Bootstrapping the out-of-sample predictions for efficient and accurate
 cross-validation" (Machine Learning 107, 2018). The loss must be a mean over samples,
 as subset 0/1 loss, Hamming loss or 1 - example-based F1 are; :func:`draw_choices` is the same for
-any measure of rows that are drawn, or left out.
+any metric of rows that are drawn, or left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ class DrawnChoices(NamedTuple):
     Attributes
     ----------
     drawn, left_out : float arrays of shape (n_draws, n_configurations)
-        High is good. Draws on which a measure has no value are not among them.
+        High is good. Draws on which a metric has no value are not among them.
     """
 
     drawn: Floats
@@ -137,7 +137,7 @@ def draw_choices(
     n_bootstraps: int,
     random_state: int | np.random.Generator | None = None,
 ) -> DrawnChoices:
-    """Draw rows for measures that are not means over samples, such as macro F1.
+    """Draw rows for metrics that are not means over samples, such as macro F1.
 
     Parameters
     ----------

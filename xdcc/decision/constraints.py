@@ -2,7 +2,7 @@
 
 A constrained label has a threshold of its own, learned from out-of-fold margins: of those that
 meet the constraint the one with the best F1 of the label (the lowest cost, if costs are the
-measure). The other labels are predicted by the decision rule that is best for the measure;
+metric). The other labels are predicted by the decision rule that is best for the metric;
 :class:`~xdcc.decision.rules.ConstrainedRule` joins the two.
 
 Confidence is that of the lower limit of Clopper and Pearson's interval. Rows with different weights
@@ -234,7 +234,7 @@ class LabelConstraints(NamedTuple):
         """Learn the threshold of each label, `(n_constrained,)`.
 
         X of `data` are margins of rows that count; `prices` are those of all labels if costs are
-        the measure.
+        the metric.
         """
         found = [
             constraint
@@ -263,7 +263,7 @@ class LabelConstraints(NamedTuple):
         folds : int array of shape (n_samples,)
             Fold of each row.
         prices : pair of float64 arrays of shape (n_labels,), optional
-            If costs are the measure.
+            If costs are the metric.
 
         Returns
         -------

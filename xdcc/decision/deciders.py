@@ -143,7 +143,7 @@ class DecidingEnsemble(Decider):
         check_measure(self.measure)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check measure and constraints by the labels, too, before anything is trained."""
+        """Check metric and constraints by the labels, too, before anything is trained."""
         data = super()._begin_fit(X, Y, sample_weight)
         if callable(self.measure):
             try_callable(self.measure, data)
@@ -152,7 +152,7 @@ class DecidingEnsemble(Decider):
         return data
 
     def _measure_of_labels(self) -> MeasureLike:
-        """Return the measure; costs by name as costs of each label, checked."""
+        """Return the metric; costs by name as costs of each label, checked."""
         if not isinstance(self.measure, LabelCosts):
             return self.measure
         costs = self.measure.named(self.label_names_.tolist())

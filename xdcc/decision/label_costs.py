@@ -1,4 +1,4 @@
-"""``LabelCosts``: a measure for known costs of wrong labels."""
+"""``LabelCosts``: a metric for known costs of wrong labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -152,7 +152,7 @@ class LabelCosts(Measure):
         return false_positive / (false_positive + false_negative)
 
     def score(self, Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
-        """Compute the measure.
+        """Compute the metric.
 
         Parameters
         ----------

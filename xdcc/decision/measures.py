@@ -1,13 +1,13 @@
 """Measures for decisions: by name, on checked validation data, and on rows drawn again.
 
-Each named measure is a function of three counts, a mean over groups of entries: the samples, the
+Each named metric is a function of three counts, a mean over groups of entries: the samples, the
 labels, or all entries as one group. In a group it depends only on how many entries are true, how
 many are predicted, and how many are both, so the search can follow it while entries become
 predicted one by one. Zero-division conventions are the defaults of :mod:`xdcc.metrics`.
 
 Validation data are a :class:`~xdcc.base.fit_data.FitData` of the rows that count: those with a
 known label and a positive weight. `scores_on_draws` scores several predictions of the same rows, on
-all of them and on rows drawn again. A named measure is a function of sums over rows, so its value
+all of them and on rows drawn again. A named metric is a function of sums over rows, so its value
 on many draws at once is a product of matrices: how often each row was drawn, times what each row
 adds. A callable sees the drawn rows themselves, one draw after the other.
 """
@@ -64,7 +64,7 @@ def rows_that_count(data: FitData) -> FitData:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of :mod:`xdcc.metrics`.
+    """A metric of :mod:`xdcc.metrics`.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ _AT_RECALL = re.compile(r"precision_at_recall_(1|0?\.\d+)")
 
 
 class MeasureName:
-    """The domain of names of measures: those of `MEASURES`, and those with a number."""
+    """The domain of names of metrics: those of `MEASURES`, and those with a number."""
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a name."""
@@ -169,7 +169,7 @@ class MeasureName:
 
 
 def check_measure(measure: object) -> None:
-    """Stop if a measure is not the name of one of labels.
+    """Stop if a metric is not the name of one of labels.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def check_measure(measure: object) -> None:
     Raises
     ------
     ValueError
-        If it is something else; for a measure of probabilities the message says who takes it.
+        If it is something else; for a metric of probabilities the message says who takes it.
 
     Examples
     --------
@@ -192,14 +192,14 @@ def check_measure(measure: object) -> None:
     """
     if proba_measure(measure) is not None:
         raise ValueError(
-            f"measure={measure!r}: a decision rule has no influence on a measure of probabilities. "
+            f"measure={measure!r}: a decision rule has no influence on a metric of probabilities. "
             "Use MultiLabelClassifier, which takes it."
         )
     check_domain("measure", measure, MeasureName())
 
 
 def beta_of(name: str) -> float | None:
-    """Return the beta of an example-based F measure; None for another measure.
+    """Return the beta of an example-based F measure; None for another metric.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def beta_of(name: str) -> float | None:
 
 
 def measure_named(measure: str | Measure) -> Measure:
-    """Find a measure.
+    """Find a metric.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def measure_named(measure: str | Measure) -> Measure:
         (1 + b) both / (b true + predicted) with b the square of beta, 1 for 0/0; or
         `precision_at_recall_` and a number: the precision of all entries together if their recall
         is at least that number, else what the recall falls short of it, as a negative number. A
-        measure itself is returned.
+        metric itself is returned.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def measure_named(measure: str | Measure) -> Measure:
     Raises
     ------
     ValueError
-        If there is no measure of that name.
+        If there is no metric of that name.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def scores_on_draws(
     Parameters
     ----------
     measure : str, Measure or callable
-        A name (see :class:`~xdcc.decision.measures.MeasureName`) or a measure of three counts, or
+        A name (see :class:`~xdcc.decision.measures.MeasureName`) or a metric of three counts, or
         ``measure(Y_true, Y_pred)``, with `sample_weight` if there are weights.
     data : FitData
         Labels and weights of rows that count.
@@ -298,7 +298,7 @@ def scores_on_draws(
 
 
 def try_callable(measure: Callable[..., Any], data: FitData) -> None:
-    """Call a measure once, so that its errors come before anything is trained.
+    """Call a metric once, so that its errors come before anything is trained.
 
     Each row of a sample is predicted to have the labels of the row before it.
     """
@@ -314,11 +314,11 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
         value = measure(*arguments, **options)
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(
-                f"The measure returned {value!r}, which is not a number; a measure takes true and "
+                f"The metric returned {value!r}, which is not a number; a metric takes true and "
                 "predicted labels and returns a number; higher is better."
             )
         if not np.isfinite(float(value)):
-            raise ValueError(f"The measure returned {float(value)}; it must be finite.")
+            raise ValueError(f"The metric returned {float(value)}; it must be finite.")
         return float(value)
 
     return checked

@@ -1,7 +1,7 @@
 """Measures of probabilities, on which decision rules have no influence.
 
 They are metrics of :mod:`xdcc.metrics` with the names that scikit-learn gives its scorers: higher
-is better, so losses are negated. A measure is a mean over rows or known entries, or an area under a
+is better, so losses are negated. A metric is a mean over rows or known entries, or an area under a
 ROC curve. For rows that are drawn again, means need only what each row adds, and areas only the
 order of the scores.
 """
@@ -26,7 +26,7 @@ from xdcc.metrics.roc import mean_areas, ranked_entries, ranked_labels
 
 @dataclass(frozen=True)
 class ProbaMeasure(ABC):
-    """A measure of probabilities.
+    """A metric of probabilities.
 
     Attributes
     ----------
@@ -40,16 +40,16 @@ class ProbaMeasure(ABC):
     sign: int = 1
 
     def score(self, Y_true: Any, Y_proba: Any, sample_weight: Any = None) -> float:
-        """Compute the measure; what it takes and raises is as in :mod:`xdcc.metrics`."""
+        """Compute the metric; what it takes and raises is as in :mod:`xdcc.metrics`."""
         return self.sign * self.metric(Y_true, Y_proba, sample_weight=sample_weight)
 
     def missing(self, data: FitData) -> str | None:
-        """Say why the measure has no value for the labels of all workers, if it has none."""
+        """Say why the metric has no value for the labels of all workers, if it has none."""
         return None
 
     @abstractmethod
     def on_draws(self, data: FitData) -> Callable[[Floats], Floats]:
-        """Make a function that computes the measure on draws of rows.
+        """Make a function that computes the metric on draws of rows.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ _ROWS_AT_K: dict[Callable[..., float], Callable[..., Floats]] = {
 
 
 def proba_measure(measure: object) -> ProbaMeasure | None:
-    """Find a measure of probabilities.
+    """Find a metric of probabilities.
 
     Parameters
     ----------
@@ -151,14 +151,14 @@ def proba_measure(measure: object) -> ProbaMeasure | None:
 
 
 def require_value(measure: object, data: FitData) -> None:
-    """Stop if a measure of probabilities has no value for the labels of all workers."""
+    """Stop if a metric of probabilities has no value for the labels of all workers."""
     of_proba = proba_measure(measure)
     if of_proba and (why := of_proba.missing(data)):
         raise ValueError(f"measure={measure!r} has no value: {why}.")
 
 
 class ProbaMeasureName:
-    """The domain of names of measures of probabilities.
+    """The domain of names of metrics of probabilities.
 
     Examples
     --------

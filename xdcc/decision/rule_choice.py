@@ -55,7 +55,7 @@ _LEAST_ROWS = 500
 _TIE = 1e-12
 
 _ENTRIES_OF_ERROR = 2**17
-"""Entries of Y on which the standard error of a measure of probabilities is estimated."""
+"""Entries of Y on which the standard error of a metric of probabilities is estimated."""
 
 
 class RuleTrial(NamedTuple):
@@ -143,7 +143,7 @@ def constrained(
 
 
 def prices_of(measure: MeasureLike, data: FitData) -> Prices | None:
-    """Return the prices of the labels, None if the measure has none."""
+    """Return the prices of the labels, None if the metric has none."""
     return measure.prices(data.Y.shape[1]) if isinstance(measure, LabelCosts) else None
 
 
@@ -210,10 +210,10 @@ class RuleComparison(NamedTuple):
 
 
 def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleComparison:
-    """Compare all rules of some trials, of the same rows and measure, on the same draws of rows.
+    """Compare all rules of some trials, of the same rows and metric, on the same draws of rows.
 
     The result has the rules of the first trial, then those of the second, and so on. For a callable
-    measure fewer draws are made, as it is called for each one. `seed` is that of the draws.
+    metric fewer draws are made, as it is called for each one. `seed` is that of the draws.
     """
 
     def scores(counts: Floats) -> Floats:
@@ -255,7 +255,7 @@ def choose_rule(
     constraints: LabelConstraints | None = None,
     seed: int = 0,
 ) -> RuleChoice:
-    """Choose the rule that is best for a measure on out-of-fold margins.
+    """Choose the rule that is best for a metric on out-of-fold margins.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def choose_rule(
     measure : str, Measure or callable
         What to maximise.
     names : sequence of str, optional
-        Kinds of rules; None for all that suit the measure and the data.
+        Kinds of rules; None for all that suit the metric and the data.
     constraints : LabelConstraints, optional
         Of labels that have thresholds of their own.
     seed : int, default=0
@@ -279,7 +279,7 @@ def choose_rule(
     Raises
     ------
     ValueError
-        If a requested kind of rule does not suit the measure or the data.
+        If a requested kind of rule does not suit the metric or the data.
     """
     trial = try_rules(data, folds, measure=measure, names=names, constraints=constraints)
     return choose([trial], measure, seed)
@@ -288,7 +288,7 @@ def choose_rule(
 def without_choice(
     data: FitData, folds: NDArray[np.intp], *, measure: ProbaMeasure, seed: int = 0
 ) -> RuleChoice:
-    """Judge probabilities by a measure that no rule has an influence on.
+    """Judge probabilities by a metric that no rule has an influence on.
 
     Parameters
     ----------
@@ -344,9 +344,9 @@ def choose(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> 
     Parameters
     ----------
     trials : sequence of RuleTrial
-        Of the same rows and the same measure.
+        Of the same rows and the same metric.
     measure : str, Measure or callable
-        That measure.
+        That metric.
     seed : int, default=0
         Of the drawn rows.
 
@@ -383,10 +383,10 @@ def _handicap(comparison: RuleComparison, favourite: NDArray[np.bool_]) -> Float
 
 
 def _for_another(measure: MeasureLike) -> set[str]:
-    """Name the rules on labelsets that maximise another measure, or less well.
+    """Name the rules on labelsets that maximise another metric, or less well.
 
     To choose among fewer rules is less noisy: on twelve data sets the corrected out-of-fold score
-    was as high or higher without those of another measure.
+    was as high or higher without those of another metric.
     """
     if measure == "subset_accuracy":
         return {F1Maximiser.name, MostProbableLabelset.name}
@@ -404,7 +404,7 @@ def _suitable(
     """Leave out the kinds of rules that do not suit, or stop if one was requested."""
     unsuitable = {}
     if not isinstance(measure, LabelCosts):
-        unsuitable[LeastCost.name] = "needs costs, a measure `LabelCosts`"
+        unsuitable[LeastCost.name] = "needs costs, a metric `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]
     if len(np.unique(of_fold)) < 2:
         for name in LABELSET_RULES:

@@ -32,7 +32,7 @@ _F1_PRIORS = (0.0, 0.25, 0.5)
 _F1_TEMPERATURES = (0.5, 0.75, 1.0)
 _SHRINKAGES = (10.0, 30.0, 100.0)
 _MAX_CANDIDATES = 50
-"""Thresholds that are tried for a callable measure."""
+"""Thresholds that are tried for a callable metric."""
 
 
 class Rule(ABC):
@@ -268,7 +268,7 @@ def learn_rules(
     """Learn all configurations of the kinds of rules named, from rows that count.
 
     X are out-of-fold margins. For any data there are as many, in the same order. A ValueError says
-    that a rule cannot be learned for the measure or from the data. `most_pairs` is that of
+    that a rule cannot be learned for the metric or from the data. `most_pairs` is that of
     :func:`fitted_weights`.
     """
     rules: list[UnconstrainedRule] = []

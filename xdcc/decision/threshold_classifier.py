@@ -127,7 +127,7 @@ class ThresholdClassifier(ClassifierWrapper):
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or, if the estimator takes it, NaN for unknown.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator and for the measure or density. Rows of an
+            Weights of the rows, for the estimator and for the metric or density. Rows of an
             `eval_set` count once.
         eval_set : sequence of pairs (X, Y), optional
             The last pair is the validation data that thresholds are chosen on; no folds are made

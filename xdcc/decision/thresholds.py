@@ -1,14 +1,14 @@
-"""Thresholds: chosen by label density, or by a measure on validation data.
+"""Thresholds: chosen by label density, or by a metric on validation data.
 
 By density (PCut) they predict as many labels as the training data has. That needs no true labels:
 the probabilities may be those of the data to be predicted, as in the LaCovaC paper, where one
 threshold for all labels makes the label density predicted for the test data equal to that of the
 training data. `pcut` and `per_label_pcut` choose so.
 
-By a measure, `best_threshold` looks at every threshold that makes a difference: sorting the entries
-by probability, a measure known by name is a cumulative sum of what each entry changes in its group.
+By a metric, `best_threshold` looks at every threshold that makes a difference: sorting the entries
+by probability, a metric known by name is a cumulative sum of what each entry changes in its group.
 `best_thresholds_per_label` goes through the labels and puts each label's threshold where the
-measure is highest with the others as they are, until nothing improves; for macro F1 and Hamming
+metric is highest with the others as they are, until nothing improves; for macro F1 and Hamming
 accuracy, where labels do not affect each other, that is the exact maximum.
 """
 
@@ -127,7 +127,7 @@ def _shares(values: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 _TOLERANCE = 1e-10
-"""Differences of a measure below it are rounding."""
+"""Differences of a metric below it are rounding."""
 
 
 @documented
@@ -139,7 +139,7 @@ def best_threshold(
     sample_weight: ArrayLike | None = None,
     max_candidates: int = 200,
 ) -> float:
-    """Choose the threshold for all labels with which a measure is highest.
+    """Choose the threshold for all labels with which a metric is highest.
 
     Parameters
     ----------
@@ -157,14 +157,14 @@ def best_threshold(
     {sample_weight}
     max_candidates : int, default=200
         For a callable, how many thresholds are tried at most: the candidates' ranks are then
-        evenly spaced, the first and the last included. A measure known by name is computed for
+        evenly spaced, the first and the last included. A metric known by name is computed for
         all of them.
 
     Returns
     -------
     float
         Candidates are the midpoints between neighbouring distinct probabilities, one above and
-        one below all of them. Of several with the highest measure the one nearest to 0.5 is
+        one below all of them. Of several with the highest metric the one nearest to 0.5 is
         taken, and of two equally near the higher.
 
     {raises_for_arguments}
@@ -202,10 +202,10 @@ def best_thresholds_per_label(
     sample_weight: ArrayLike | None = None,
     min_positive: int = 10,
 ) -> NDArray[np.float64]:
-    """Choose a threshold for each label so that a measure is high.
+    """Choose a threshold for each label so that a metric is high.
 
     All labels start with :func:`best_threshold`. Then, label by label and again from the first,
-    a label gets the threshold with which the measure is highest while the others keep theirs;
+    a label gets the threshold with which the metric is highest while the others keep theirs;
     it ends when no label can improve it. The result is the exact maximum for "macro_f1" and
     "hamming_accuracy"; for the others it is a maximum in each single threshold, and never less
     than with the one for all labels.
@@ -230,7 +230,7 @@ def best_thresholds_per_label(
     -------
     float64 array of shape (n_labels,)
         Candidates for a label are the midpoints between its neighbouring distinct
-        probabilities, one above and one below all of them. Of several with the highest measure
+        probabilities, one above and one below all of them. Of several with the highest metric
         the one nearest to the threshold for all labels is taken, and of two equally near the
         higher.
 
@@ -327,7 +327,7 @@ def _ascend(data: FitData, measure: Measure, common: float, labels: NDArray[np.i
 def _ascend_by_calls(
     data: FitData, measure: Callable[..., float], common: float, labels: NDArray[np.intp]
 ) -> Floats:
-    """Do as `_ascend` for a callable measure, which sees some thresholds of each label."""
+    """Do as `_ascend` for a callable metric, which sees some thresholds of each label."""
     weights = {} if data.sample_weight is None else {"sample_weight": data.sample_weight}
     thresholds = np.full(data.Y.shape[1], common)
     predicted = (thresholds <= data.X).astype(np.int64)
@@ -376,7 +376,7 @@ class _State:
         return int(self._labels[:, label].sum())
 
     def scores(self, label: int, column: _Column) -> Floats:
-        """Compute the measure, up to a constant, for every cut of a label."""
+        """Compute the metric, up to a constant, for every cut of a label."""
         rows, cuts, groups = column.rows, column.cuts, self._groups(label)
         size, size_true = self._size[rows, label], self._size_true[rows, label]
         true, share = self._true[groups], self._share[groups]

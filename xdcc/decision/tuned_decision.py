@@ -1,7 +1,7 @@
 """``TunedDecisionClassifierCV``: any classifier, calibrated, with the best decision rule.
 
 ``fit`` goes from out-of-fold margins (``out_of_fold.py``) over calibration
-(``calibration.py``) to a rule for the measure (``rules.py``, ``rule_choice.py``). New rows are
+(``calibration.py``) to a rule for the metric (``rules.py``, ``rule_choice.py``). New rows are
 predicted by the folds' classifiers together, or by one that is trained on all rows.
 """
 
@@ -33,20 +33,20 @@ from xdcc.decision.rules import RULE_NAMES, AnyRule
 
 @declares_parameters
 class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
-    """A classifier with calibrated probabilities and the best decision rule for a measure.
+    """A classifier with calibrated probabilities and the best decision rule for a metric.
 
-    The best prediction depends on the measure: for Hamming accuracy labels of probability 0.5 and
+    The best prediction depends on the metric: for Hamming accuracy labels of probability 0.5 and
     more, for subset accuracy the most probable *set*, for F1 sets of medium size.
     This estimator trains the classifier on folds. On predictions of rows that it has not seen, it
     calibrates it and chooses among these kinds of rules, with their parameters:
 
     * `"label_wise"`: labels of probability at least 0.5;
     * `"least_cost"`: labels whose prediction has a lower expected cost than their absence, if
-      the measure is :class:`~xdcc.decision.LabelCosts`;
+      the metric is :class:`~xdcc.decision.LabelCosts`;
     * `"threshold"`: one threshold for all labels (:func:`~xdcc.decision.best_threshold`);
     * `"threshold_per_label"`: one for each
       (:func:`~xdcc.decision.best_thresholds_per_label`), drawn towards the common one as if
-      there were 10, 30 or 100 more rows that said so; for measures known by name;
+      there were 10, 30 or 100 more rows that said so; for metrics known by name;
     * `"known_labelset"`: the most probable of the labelsets U in training,
       P(U | x) being proportional to P(y = U | x, labels independent) * n_U ** a, with n_U the
       number of rows of U and a of 0, 0.25, 0.5, 0.75 and 1;
@@ -71,16 +71,16 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     rules : "auto" or sequence of str, default="auto"
-        The kinds of rules to choose from. "auto": all that suit the measure and the data; of the
+        The kinds of rules to choose from. "auto": all that suit the metric and the data; of the
         rules on labelsets "fitted_labelset" for subset accuracy, "f1_maximiser" for
-        example-based F measures, "known_labelset" and "f1_maximiser" for other measures. They
+        example-based F measures, "known_labelset" and "f1_maximiser" for other metrics. They
         need rows of which every label is known. For subset accuracy "fitted_labelset" is chosen
         unless another rule is better by more than the standard error of the difference.
     constraints : dict of str to Precision, Recall or float, optional
         Labels, by name, that have a threshold of their own: with at least this
         :class:`~xdcc.decision.Precision` or :class:`~xdcc.decision.Recall` out of fold, and the
         best F1 of the label among such (the lowest cost for :class:`~xdcc.decision.LabelCosts`);
-        or the threshold itself. The rule that is best for the measure predicts the others.
+        or the threshold itself. The rule that is best for the metric predicts the others.
     calibrate : bool, default=True
         Whether probabilities are calibrated, by Platt scaling: sigmoid(slope * z + intercept) for
         the log-odds z, two numbers for all labels, and for a label two of its own where these
@@ -104,7 +104,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
-        The measure for new rows, estimated: out of fold, and corrected for having chosen the rule
+        The metric for new rows, estimated: out of fold, and corrected for having chosen the rule
         (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`), so as a rule lower than the
         best "score" in `cv_results_`. It is not corrected for a choice among several estimators.
     cv_results_ : dict of str to list
@@ -188,7 +188,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             0, 1, or, if the estimator takes it, NaN for unknown; or the classes of a binary
             target.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator, the calibration and the measure.
+            Weights of the rows, for the estimator, the calibration and the metric.
         {groups}
 
         Returns
@@ -201,9 +201,9 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         ValueError
             If an argument is out of range, there are fewer rows or groups than folds, `cv` does
             not suit, the data are not as described, a rule does not suit them, or a callable
-            measure returns no finite number.
+            metric returns no finite number.
         TypeError
-            If a callable measure does not return a number.
+            If a callable metric does not return a number.
 
         Warns
         -----

@@ -65,7 +65,7 @@ SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x
         (
             {"tuning": {"measure": "f1", "draws": 2, "split": 0.5}},
             "tuning.measure",
-            "unknown measure 'f1'. Did you mean example_f1 or",
+            "unknown metric 'f1'. Did you mean example_f1 or",
         ),
         ({"tuning": {"measure": "example_f1", "draws": 2}}, "tuning", "one of split and folds"),
         (
@@ -132,7 +132,7 @@ SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x
         (
             {"report": [{"kind": "bbc_cv", "title": "", "measures": ["jaccard"]}]},
             "report.0",
-            "bbc_cv allows only the measures subset_loss and hamming_loss",
+            "bbc_cv allows only the metrics subset_loss and hamming_loss",
         ),
         (
             {"report": [{"kind": "bbc_cv", "title": "", "measures": ["subset_loss"]}]},

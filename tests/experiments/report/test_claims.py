@@ -163,7 +163,7 @@ def test_mean_rank_in_several_measures():
     assert verdict.word == "confirmed"
     assert verdict.measure() == "mean rank in 2 measures"
     assert verdict.comparisons[0].effect == 1
-    # only data sets with all measures count
+    # only data sets with all metrics count
     results.table.loc[results.table["data"] == "yeast", "hamming_loss"] = np.nan
     assert "over 7 data sets" in judge(verdict.claim, results).test
 

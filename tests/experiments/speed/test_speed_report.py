@@ -302,7 +302,7 @@ def test_packed_measurements_give_the_same_report(tmp_path):
     packed = Results.read(tmp_path)
     first, second = (kept["result"] for kept in packed.records)
     assert [curve["setting"] for curve in first["curves"]] == [vars(settings[1])]
-    assert first["curves"][0]["points"][0] == [1, 1.1235, 0, 0.5, 0]
+    assert first["curves"][0]["points"][0] == [1, 1.123, 0, 0.5, 0]
     assert "curves" not in second, "the figure shows one of a candidate"
     assert first["parameters"] == {}
     report.write_reports(packed, tmp_path / "after")
