@@ -15,7 +15,13 @@ from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.holdout import one_fold
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
-from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
+from xdcc.automatic.search import (
+    CandidateCallback,
+    Search,
+    SearchResult,
+    TimeBudget,
+    choose_rule,
+)
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import (
     Anything,
@@ -193,11 +199,29 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        callback: CandidateCallback | None = None,
+        keep_on_interrupt: bool = False,
+    ) -> Self:
         """Train the candidates, mix them, and choose the rule.
 
         {takes_data}
         {groups}
+        callback : callable, optional
+            Called after each candidate with its row of `summary_` so far, a dict without the
+            "share". If it returns True, no further candidate is trained. The members are trained on
+            all rows as otherwise.
+        keep_on_interrupt : bool, default=False
+            Whether Ctrl-C ends the search instead of `fit`, if the mixture has a member by then. Its
+            models of the folds predict, or with ``refit=True`` those of all rows, which are trained
+            then. Further interrupts raise KeyboardInterrupt, and so do those while the rule is
+            chosen.
 
         Returns
         -------
@@ -222,7 +246,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             If `time_budget` is too short for any candidate: the model is then a booster of one
             round for each fold. If it is too short for a booster. If memory does not suffice for a
             forest: it is left out. If a constraint cannot be met: a label without the precision is
-            never predicted, one without the recall wherever that finds all of its rows.
+            never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
+            ended the search.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
@@ -243,6 +268,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             n_jobs=self.n_jobs,
             budget=budget,
             verbose=bool(self.verbose),
+            callback=callback,
+            keep_on_interrupt=keep_on_interrupt,
         )
         with side_by_side(self.n_jobs):
             found = search.run()

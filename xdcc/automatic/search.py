@@ -50,6 +50,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
+from xdcc.base.process import late_interrupt
 from xdcc.base.progress import progress_bar
 from xdcc.base.side_by_side import n_at_once, run_all
 from xdcc.base.workers import agreed, largest, sample_of_all
@@ -109,6 +110,9 @@ _SHORTEST_ROUND = 1e-6
 _MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
 
+type CandidateCallback = Callable[[dict[str, Any]], object]
+"""Called after each candidate with its row of the table; True ends the search."""
+
 
 class SearchResult(NamedTuple):
     """Result of the search.
@@ -142,6 +146,8 @@ class SearchResult(NamedTuple):
         Whether there is a booster, or none was wanted.
     left_out : list of str
         Which candidates memory did not suffice for, and what they need.
+    was_interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     members: list[Member]
@@ -157,6 +163,7 @@ class SearchResult(NamedTuple):
     had_time: bool
     has_booster: bool
     left_out: list[str]
+    was_interrupted: bool
 
     @property
     def all_members(self) -> list[Member]:
@@ -245,6 +252,10 @@ class _Trained:
     calibration: LabelCalibration
 
 
+class _Stopped(Exception):
+    """The callback wants no further candidate."""
+
+
 class _Tried(NamedTuple):
     """A candidate that can enter the mixture, its calibrated margins, and what it took."""
 
@@ -273,6 +284,10 @@ class Search:
         When to end.
     verbose : bool
         Whether to show the progress.
+    callback : callable, optional
+        Called after each candidate with its row of the table; True ends the search for more.
+    keep_on_interrupt : bool, default=False
+        Whether Ctrl-C ends the search only, if there is a member by then.
     """
 
     def __init__(
@@ -285,6 +300,8 @@ class Search:
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
+        callback: CandidateCallback | None = None,
+        keep_on_interrupt: bool = False,
     ) -> None:
         self._data, self._folds = data, folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
@@ -295,8 +312,11 @@ class Search:
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
+        self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
+        self._was_interrupted = False
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
+        self._stacked: list[Member] = []
         self._table: list[dict[str, Any]] = []
         self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
         self._has_booster = self._lacks_booster = False
@@ -318,14 +338,15 @@ class Search:
         SearchResult
         """
         with self._progress:
-            if self._budget.is_limited:
-                self._try_in_time()
-            else:
-                self._try_usual()
-            had_time = bool(self._table)
-            if not had_time:
-                self._try(usual_candidates(self._shape)[0])
-            stacked, members = self._complete()
+            try:
+                had_time = self._try_all()
+                members = self._complete()
+            except KeyboardInterrupt:
+                if not self._keep_on_interrupt or not self._members:
+                    raise
+                self._was_interrupted = had_time = True
+                members = self._run(self._choices(self._seed + len(self._table)))
+        stacked = self._stacked
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         # The row of a member is the last one with its number of seeds: earlier trials had failed.
         rows = {(row["candidate"], row["seeds"]): row for row in self._table}
@@ -350,7 +371,22 @@ class Search:
             had_time,
             self._has_booster or not self._lacks_booster,
             sorted(self._left_out),
+            self._was_interrupted,
         )
+
+    def _try_all(self) -> bool:
+        """Train candidates until the callback or the budget ends it; return whether one fits in."""
+        try:
+            if self._budget.is_limited:
+                self._try_in_time()
+            else:
+                self._try_usual()
+            had_time = bool(self._table)
+            if not had_time:
+                self._try(usual_candidates(self._shape)[0])
+        except _Stopped:
+            return True
+        return had_time
 
     def _try_usual(self) -> None:
         """Train the usual candidates side by side; they enter the mixture in their order."""
@@ -441,22 +477,24 @@ class Search:
                     yield self._members[name].candidate
             yield next(others)
 
-    def _complete(self) -> tuple[list[Member], list[Member]]:
-        """Train the second level, and models of all rows."""
+    def _complete(self) -> list[Member]:
+        """Train the second level, and models of all rows; return the members of the mixture."""
         candidate = self._affordable_second_level()
         # Known before the second level is trained: models of all rows need not wait for it.
         seed = self._seed + len(self._table) + (candidate is not None)
 
-        def stack() -> list[Member]:
-            stacked = [] if candidate is None else self._stack(candidate, seed)
+        def stack() -> None:
+            if candidate is not None:
+                self._stack(candidate, seed)
             self._budget.reserve(self._for_rules)
-            return stacked
 
+        _, *members = self._run([stack, *self._choices(seed)])
+        return members
+
+    def _choices(self, seed: int) -> list[Callable[[], Member]]:
+        """List what makes the members of the mixture."""
         chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
-        tasks: list[Callable[[], Any]] = [stack]
-        tasks += [partial(self._chosen, name, float(share), seed) for name, share in chosen]
-        stacked, *members = self._run(tasks)
-        return stacked, members
+        return [partial(self._chosen, name, float(share), seed) for name, share in chosen]
 
     def _chosen(self, name: str, share: float, seed: int) -> Member:
         """Make a member of the mixture, with models of all rows if that pays."""
@@ -481,7 +519,7 @@ class Search:
             return 1
         is_representative = bool(self._folds.tested.all()) or self._shape.n_folds == 1
         enough = self._shape.n_rows >= _LEAST_ROWS and is_representative
-        if self._refit is False or not enough:
+        if self._refit is False or not enough or self._was_interrupted:
             return 0
         if self._budget.is_limited:
             return self._n_affordable
@@ -533,7 +571,18 @@ class Search:
         return _Tried(member, margins[self._folds.tested], ended - begun)
 
     def _enter(self, tried: _Tried) -> bool:
-        """Let a candidate enter the mixture if that improves; return whether it does."""
+        """Let a candidate enter the mixture if that improves; return whether it does.
+
+        Raises :class:`_Stopped` if the callback returns True.
+        """
+        with late_interrupt():
+            enters = self._put(tried)
+        if self._callback is not None and not agreed(not self._callback(dict(self._table[-1]))):
+            raise _Stopped
+        return enters
+
+    def _put(self, tried: _Tried) -> bool:
+        """Put a candidate into the mixture if that improves, and into the table in any case."""
         begun = time.perf_counter()
         member, candidate = tried.member, tried.member.candidate
         if candidate.name not in self._members:
@@ -581,8 +630,8 @@ class Search:
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
         return candidate if affordable else None
 
-    def _stack(self, candidate: Candidate, seed: int) -> list[Member]:
-        """Train a second level on the members' margins; an empty list if it does not help."""
+    def _stack(self, candidate: Candidate, seed: int) -> None:
+        """Train a second level on the members' margins, and keep it if it helps."""
         begun = time.perf_counter()
         features = self._mixture.features
         learned = {
@@ -597,16 +646,20 @@ class Search:
         )
         found = self._train(candidate, of_margins, len(self._table))
         if found is None:
-            return []
+            return
         calibration, margins = self._calibrate(found.margins)
-        stays = self._mixture.stack(margins)
-        self._list(candidate, 1, found.unfitted, margins, time.perf_counter() - begun)
-        if not stays:
-            return []
-        estimators = found.estimators
-        if self._can_use_all_rows([candidate.name]):
-            estimators = _on_all_rows(found.unfitted, self._n_on_all_rows, of_margins, seed)
-        return [Member(candidate.name, self._mixture.stacked_share, estimators, calibration)]
+
+        def keep(estimators: list[Any]) -> None:
+            share = self._mixture.stacked_share
+            self._stacked = [Member(candidate.name, share, estimators, calibration)]
+
+        with late_interrupt():
+            stays = self._mixture.stack(margins)
+            self._list(candidate, 1, found.unfitted, margins, time.perf_counter() - begun)
+            if stays:
+                keep(found.estimators)
+        if stays and self._can_use_all_rows([candidate.name]):
+            keep(_on_all_rows(found.unfitted, self._n_on_all_rows, of_margins, seed))
 
     def _second_level(self) -> Candidate:
         n_members = max(1, len(self._mixture.names))
@@ -717,14 +770,16 @@ def choose_rule(
     Warns
     -----
     UserWarning
-        If the time budget was too short for any candidate or for a booster, or memory for one of
-        them.
+        If the time budget was too short for any candidate or for a booster, memory for one of
+        them, or the search was interrupted.
     """
     too_short = []
     if not found.had_time:
         too_short = ["time_budget is too short for any model: a booster of one round is used."]
     elif not found.has_booster:
         too_short = ["No booster was trained: time_budget or memory did not suffice for one."]
+    if found.was_interrupted:
+        too_short = ["The search was interrupted: the mixture of the candidates so far is used."]
     for what in (*found.left_out, *too_short):
         warnings.warn(what, UserWarning, skip_file_prefixes=(PACKAGE,))
     if of_proba := proba_measure(measure):
