@@ -108,9 +108,7 @@ def test_ctrl_c_after_the_second_level_keeps_it(monkeypatch):
 
 
 def test_ctrl_c_before_there_is_a_member(monkeypatch):
-    monkeypatch.setattr(
-        search.Search, "_train", lambda *args: os.kill(os.getpid(), signal.SIGINT)
-    )
+    monkeypatch.setattr(search.Search, "_train", lambda *args: os.kill(os.getpid(), signal.SIGINT))
     model = _classifier()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, keep_on_interrupt=True)

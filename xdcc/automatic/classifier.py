@@ -117,6 +117,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     abandoned_ : dict of str to list
         Columns of a table of the candidates without a model: "candidate"; "seconds" that were spent
         on it; and the "reason", time or memory that did not suffice.
+    end_ : str
+        What ended the search: "all candidates were tried", "time_budget", "12 candidates in turn
+        have not helped", "callback" or "interrupt".
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
         :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
@@ -174,6 +177,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
             "abandoned_": NotRequired[dict[str, Any]],  # absent in files of 0.2
+            "end_": NotRequired[str],  # absent in files of 0.2
             "rule_": AnyRule | JointLabelset,
         }
     )
@@ -218,9 +222,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             "share". If it returns True, no further candidate is trained. The members are trained on
             all rows as otherwise.
         keep_on_interrupt : bool, default=False
-            Whether Ctrl-C ends the search instead of `fit`, if the mixture has a member by then. Its
-            models of the folds predict, or with ``refit=True`` those of all rows, which are trained
-            then. Further interrupts raise KeyboardInterrupt, and so do those while the rule is
+            Whether Ctrl-C ends the search instead of `fit`, if the mixture has a member by then.
+            Its models of the folds predict, or with ``refit=True`` those of all rows, which are
+            trained then. Further interrupts raise KeyboardInterrupt, as do those while the rule is
             chosen.
 
         Returns
@@ -295,6 +299,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.calibration_ = found.calibration
         self.summary_ = found.summary
         self.abandoned_ = found.abandoned
+        self.end_ = found.end
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
         self.rule_ = choice.rule

@@ -8,12 +8,16 @@ Then all decision rules are tried on the mixture's margins. For subset accuracy 
 of the chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on
 those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
-The usual candidates come first. With a time budget, a booster precedes them that takes a tenth of
-the time: what a round takes on this machine and these data is measured, and decides how fast it
-learns. Then there is a good model early. The members are trained again with other seeds and
-averaged, which makes them less noisy, and other candidates follow, as long as the budget lasts.
-None is begun that would last longer than that by its estimate. The estimates are corrected by what
-earlier candidates of the same kind took.
+The usual candidates come first. With a time budget, a booster precedes them that ends after a tenth
+of the time, so that there is a good model early. What its rounds took on this machine, and how many
+of them these data needed, decides how fast the next ones learn. The members are trained again with
+other seeds and averaged, which makes them less noisy, and other candidates follow, as long as the
+budget lasts. None is begun that would last longer than that by its estimate. The estimates are
+corrected by what earlier candidates of the same kind took.
+
+Where one fold is enough (:mod:`xdcc.automatic.holdout`), rows are many and boosters gain most. So
+without a budget they have a number of rounds for all of them: if the first needs few, a slower one
+follows.
 
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
@@ -34,11 +38,16 @@ from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic.candidates import (
+    ANY_PACE,
+    ROUNDS_OF_ONE_FOLD,
+    SHARE_OF_A_BOOSTER,
     Candidate,
+    Pace,
     Shape,
     first_booster,
     more_candidates,
     second_level,
+    slower_booster,
     slowness,
     usual_candidates,
 )
@@ -98,14 +107,16 @@ _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
 
 _TIME_OF_FIRST = 0.1
-"""Share of a time budget for the first booster, without its bins."""
+"""Share of a time budget after which the first booster ends."""
 
-_ROUNDS_OF_PROBE = 3
-"""Boosting rounds by which its time is measured."""
+_HASTE = 2.0
+"""How much longer than its estimate it may take: the machine can be busy."""
 
-_SHORTEST_ROUND = 1e-6
+_MOST_OF_ONE = 0.4
+"""Share of a time budget after which any other candidate ends."""
+
+_SHORTEST_STEP = 1e-6
 """Seconds; the clock may show less."""
-
 
 _MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
@@ -140,6 +151,8 @@ class SearchResult(NamedTuple):
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     abandoned : dict of str to list
         Columns of a table of those without a model.
+    end : str
+        What ended the search.
     had_time : bool
         Whether the time budget was long enough for a candidate.
     has_booster : bool
@@ -160,6 +173,7 @@ class SearchResult(NamedTuple):
     shape: Shape
     summary: dict[str, list[Any]]
     abandoned: dict[str, list[Any]]
+    end: str
     had_time: bool
     has_booster: bool
     left_out: list[str]
@@ -231,9 +245,17 @@ class TimeBudget:
         """Return the seconds that are left for training."""
         return self._started + self.seconds - self._reserved - time.perf_counter()
 
+    def after(self, share: float) -> float:
+        """Return when a share of the time is over, by `time.perf_counter`."""
+        return self._started + share * self.seconds
+
     def estimate(self, candidate: Candidate) -> float:
-        """Return how many seconds a candidate needs at least, learned from others of its kind."""
-        return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
+        """Return how many seconds a candidate needs at least, learned from others of its kind.
+
+        The first of a kind is as slow as the slowest other kind: the machine can be busy.
+        """
+        of_new = max([1.0, *self._slowness.values()])
+        return candidate.least_seconds * self._slowness.get(candidate.kind, of_new)
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
@@ -256,12 +278,58 @@ class _Stopped(Exception):
     """The callback wants no further candidate."""
 
 
+class _Watch:
+    """Ends a training when its time is over, and measures its steps.
+
+    Parameters
+    ----------
+    budget : TimeBudget
+        Of the search.
+    end : float
+        When the training ends at the latest but for its first step, by `time.perf_counter`.
+
+    Attributes
+    ----------
+    n_steps : int
+        How many it has made.
+    is_cut : bool
+        Whether it was ended.
+    """
+
+    def __init__(self, budget: TimeBudget, end: float = np.inf) -> None:
+        self.n_steps, self.is_cut = 0, False
+        self._budget, self._end = budget, end
+        self._began = self._first = self._last = time.perf_counter()
+        self._n_first = 0
+
+    def ends(self, n_steps: int) -> bool:
+        """Take note of so many steps, and tell whether they have to be enough."""
+        self._last = time.perf_counter()
+        if not self.n_steps:
+            self._first, self._n_first = self._last, n_steps
+        self.n_steps = n_steps
+        in_time = self._end == np.inf or agreed(self._last < self._end)
+        self.is_cut = not (in_time and self._budget.has(0))
+        return self.is_cut
+
+    def seconds_per_step(self) -> float:
+        """Return what a step took on the slowest worker.
+
+        It does not count what comes before the first one, such as bins, if there are others.
+        """
+        since, n_steps = self._first, self.n_steps - self._n_first
+        if not n_steps:
+            since, n_steps = self._began, self.n_steps
+        return largest(max((self._last - since) / n_steps, _SHORTEST_STEP))
+
+
 class _Tried(NamedTuple):
     """A candidate that can enter the mixture, its calibrated margins, and what it took."""
 
     member: _Trained
     margins: Floats
     seconds: float
+    watch: _Watch
 
 
 class Search:
@@ -320,7 +388,8 @@ class Search:
         self._table: list[dict[str, Any]] = []
         self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
         self._has_booster = self._lacks_booster = False
-        self._slowness = 1.0
+        self._pace, self._slowness, self._is_enough = ANY_PACE, 1.0, True
+        self._end = "all candidates were tried"
         self._left_out: set[str] = set()
         # Trainings on all rows that would take as long as those of all folds.
         n_folds = folds.n_folds
@@ -345,6 +414,7 @@ class Search:
                 if not self._keep_on_interrupt or not self._members:
                     raise
                 self._was_interrupted = had_time = True
+                self._end = "interrupt"
                 members = self._run(self._choices(self._seed + len(self._table)))
         stacked = self._stacked
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
@@ -368,6 +438,7 @@ class Search:
             self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
             self._abandoned,
+            self._end,
             had_time,
             self._has_booster or not self._lacks_booster,
             sorted(self._left_out),
@@ -385,12 +456,16 @@ class Search:
             if not had_time:
                 self._try(usual_candidates(self._shape)[0])
         except _Stopped:
+            self._end = "callback"
             return True
         return had_time
 
     def _try_usual(self) -> None:
         """Train the usual candidates side by side; they enter the mixture in their order."""
         candidates = usual_candidates(self._shape)
+        if self._shape.n_folds == 1:
+            self._try_one_fold(*candidates)
+            return
         trained: dict[int, _Tried | None] = {}
         entering, following = threading.Lock(), 0
 
@@ -420,57 +495,70 @@ class Search:
         """Run tasks of several candidates, side by side if time and memory allow it."""
         return run_all(tasks) if self._is_together else [task() for task in tasks]
 
+    def _try_one_fold(self, booster: Candidate, *others: Candidate) -> None:
+        """Train a booster and others, and with the rounds that it has left a slower booster."""
+        tried = self._train_and_calibrate(booster, 0)
+        if tried is not None:
+            self._enter(tried)
+            left = ROUNDS_OF_ONE_FOLD - tried.watch.n_steps
+            slower = slower_booster(self._shape, self._pace.needed, left)
+            others = others if slower is None else (*others, slower)
+        for candidate in others:
+            self._try(candidate)
+
     def _try_in_time(self) -> None:
         """Train one candidate after the other until the time is over or enough have failed."""
         n_failures = 0
         self._try_first()
         for candidate in self._candidates():
+            if not self._budget.has(0):
+                self._end = "time_budget"
+                break
             seconds = self._budget.estimate(candidate)
             fits = self._budget.has(seconds)
             if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
                 self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
             n_failures = 0 if fits and self._try(candidate) else n_failures + 1
-            if n_failures >= _MOST_FAILURES or not self._budget.has(0):
+            if n_failures >= _MOST_FAILURES:
+                failed = f"{_MOST_FAILURES} candidates in turn have not helped"
+                self._end = failed if fits else "time_budget"
                 break
 
     def _try_first(self) -> None:
-        """Train a booster in a small share of the time, after measuring what a round takes."""
+        """Train a booster in a small share of the time."""
         if not self._budget.has(0):
             return
-        try:
-            per_round = self._seconds_of_round()
-        except NotEnoughMemoryError:  # the usual candidates say what they need
-            return
-        if not self._budget.has(0):
-            return
-        seconds = _TIME_OF_FIRST * self._budget.seconds
-        candidate = first_booster(self._shape, seconds / per_round)
-        self._slowness = slowness(candidate, per_round)
-        tried = self._train_and_calibrate(candidate, 0, longest=seconds)
+        candidate = first_booster(self._shape, _TIME_OF_FIRST * self._budget.seconds / _HASTE)
+        end = self._budget.after(_TIME_OF_FIRST)
+        tried = self._train_and_calibrate(candidate, 0, end)
         if tried is not None:
             self._enter(tried)
+
+    def _learn(self, tried: _Tried) -> None:
+        """Learn from a candidate how long others take, and how fast boosters have to learn."""
+        candidate, watch = tried.member.candidate, tried.watch
+        if candidate.kind is not MultiLabelXGBClassifier:
+            self._budget.learn(candidate, tried.seconds)
+            return
+        self._slowness = slowness(candidate, watch.seconds_per_step())
         self._budget.learn(candidate, self._slowness * candidate.seconds)
+        if candidate.params["labels_per_tree"] == 0:
+            self._is_enough = not watch.is_cut
+            rounds = 2 * watch.n_steps if watch.is_cut else tried.member.unfitted.n_estimators
+            needed = rounds * candidate.params["learning_rate"]
+            self._pace = Pace(needed=max(ANY_PACE.needed, needed))
 
-    def _seconds_of_round(self) -> float:
-        """Measure what a boosting round of all folds takes, on the slowest worker."""
-        ends: list[float] = []
-
-        def is_over(n_rounds: int) -> bool:
-            ends.append(time.perf_counter())
-            return n_rounds >= _ROUNDS_OF_PROBE or not self._budget.has(0)
-
-        estimator = first_booster(self._shape, 1).estimator(self._seed, self._n_jobs)
-        begun = time.perf_counter()
-        out_of_fold(estimator, self._data, self._folds, should_end=is_over)
-        # Before the first round X is put into bins.
-        seconds = (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else ends[-1] - begun
-        return largest(max(seconds, _SHORTEST_ROUND))
+    def _pace_of_next(self) -> Pace:
+        """Tell how fast the next booster has to learn in the time that is left."""
+        left = -largest(-self._budget.left())
+        longest = min(SHARE_OF_A_BOOSTER * self._budget.seconds, max(left, 0.0))
+        return self._pace._replace(longest=longest / self._slowness)
 
     def _candidates(self) -> Iterator[Candidate]:
-        seconds = self._budget.seconds / self._slowness
-        usual = usual_candidates(self._shape, seconds)
-        yield from sorted(usual, key=lambda candidate: candidate.seconds)
-        others = more_candidates(self._shape, self._seed, seconds)
+        usual = usual_candidates(self._shape, self._pace_of_next())
+        first = usual[: 0 if self._is_enough else 1]  # it gains most
+        yield from (*first, *sorted(usual[len(first) :], key=lambda candidate: candidate.seconds))
+        others = more_candidates(self._shape, self._seed, self._pace_of_next)
         while True:
             for name in list(self._mixture.names):
                 if name in self._members and self._members[name].candidate.is_worth_repeating:
@@ -523,6 +611,8 @@ class Search:
             return 0
         if self._budget.is_limited:
             return self._n_affordable
+        if self._shape.n_folds == 1:
+            return 0
         of_members = sum(self._members[name].candidate.seconds for name in self._mixture.names)
         seconds = _N_ON_ALL_ROWS / self._trainings * of_members
         return _N_ON_ALL_ROWS if seconds <= _LONGEST_ON_ALL_ROWS else 0
@@ -538,7 +628,8 @@ class Search:
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
-        tried = self._train_and_calibrate(candidate, len(self._table))
+        end = time.perf_counter() + _MOST_OF_ONE * self._budget.seconds
+        tried = self._train_and_calibrate(candidate, len(self._table), end)
         return tried is not None and self._enter(tried)
 
     def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
@@ -550,11 +641,12 @@ class Search:
                 column.append(row[name])
 
     def _train_and_calibrate(
-        self, candidate: Candidate, number: int, longest: float = np.inf
+        self, candidate: Candidate, number: int, end: float = np.inf
     ) -> _Tried | None:
         """Train a candidate or a member with another seed, and calibrate its margins."""
         begun = time.perf_counter()
-        found = self._train(candidate, self._data, number, longest)
+        watch = _Watch(self._budget, end)
+        found = self._train(candidate, self._data, number, watch)
         if found is None:
             return None
         trained = time.perf_counter()
@@ -568,7 +660,7 @@ class Search:
         ended = time.perf_counter()
         self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
-        return _Tried(member, margins[self._folds.tested], ended - begun)
+        return _Tried(member, margins[self._folds.tested], ended - begun, watch)
 
     def _enter(self, tried: _Tried) -> bool:
         """Let a candidate enter the mixture if that improves; return whether it does.
@@ -593,7 +685,7 @@ class Search:
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
         seconds = tried.seconds + time.perf_counter() - begun
-        self._budget.learn(candidate, seconds)
+        self._learn(tried)
         self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
         self._has_booster |= candidate.kind is MultiLabelXGBClassifier
         can_stack = self._folds.tested.all()
@@ -644,7 +736,7 @@ class Search:
             feature_types=None,
             learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
         )
-        found = self._train(candidate, of_margins, len(self._table))
+        found = self._train(candidate, of_margins, len(self._table), _Watch(self._budget))
         if found is None:
             return
         calibration, margins = self._calibrate(found.margins)
@@ -695,14 +787,10 @@ class Search:
         return found.estimators
 
     def _train(
-        self, candidate: Candidate, data: FitData, number: int, longest: float = np.inf
+        self, candidate: Candidate, data: FitData, number: int, watch: _Watch
     ) -> OutOfFold | None:
-        """Train a candidate out of fold; None without time or memory for a model of each fold.
-
-        After its first step it has `longest` seconds.
-        """
+        """Train a candidate out of fold; None without time or memory for a model of each fold."""
         begun = time.perf_counter()
-        ends: list[float] = []
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
         best = f", log-loss {self._mixture.log_loss:.4f}" if self._table else ""
         memory = estimator._memory_of_folds(data, self._folds.n_folds)
@@ -714,9 +802,7 @@ class Search:
             of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
             self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
             self._progress.update(0)
-            ends.append(time.perf_counter())
-            in_time = longest == np.inf or agreed(ends[-1] - ends[0] < longest)
-            return not (in_time and self._budget.has(0))
+            return watch.ends(n_steps)
 
         try:
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
@@ -777,7 +863,10 @@ def choose_rule(
     if not found.had_time:
         too_short = ["time_budget is too short for any model: a booster of one round is used."]
     elif not found.has_booster:
-        too_short = ["No booster was trained: time_budget or memory did not suffice for one."]
+        too_short = [
+            "No booster was trained: time_budget or memory did not suffice. Not tried: "
+            f"{', '.join(found.abandoned['candidate'])}."
+        ]
     if found.was_interrupted:
         too_short = ["The search was interrupted: the mixture of the candidates so far is used."]
     for what in (*found.left_out, *too_short):

@@ -176,7 +176,8 @@ def quantised(matrix: xgb.DMatrix, max_bin: int | None) -> xgb.DMatrix:
 def with_own_weights(matrix: xgb.DMatrix, max_bin: int | None, n: int) -> list[xgb.DMatrix]:
     """Make so many matrices of the same bins whose weights can be set at the same time.
 
-    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the matrix itself.
+    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the matrix itself, and
+    so is a single one.
 
     Examples
     --------
@@ -188,7 +189,7 @@ def with_own_weights(matrix: xgb.DMatrix, max_bin: int | None, n: int) -> list[x
     >>> second.get_weight().size
     0
     """
-    return [matrix] * n if n_at_once() == 1 else [quantised(matrix, max_bin) for _ in range(n)]
+    return [matrix] * n if 1 in (n, n_at_once()) else [quantised(matrix, max_bin) for _ in range(n)]
 
 
 def predicts_fast(matrix: xgb.DMatrix) -> bool:
