@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from xdcc.automatic.candidates import (
+    Pace,
     Shape,
     booster,
     forest,
@@ -57,11 +58,29 @@ def test_rounds_are_capped_only_where_they_are_dear():
 def test_a_higher_rate_where_time_is_short():
     of_shape = shape(1500, 100, 14)
     rates = [
-        usual_candidates(of_shape, seconds)[0].params["learning_rate"]
-        for seconds in (np.inf, 10, 0.1)
+        usual_candidates(of_shape, Pace(seconds))[0].params["learning_rate"]
+        for seconds in (np.inf, 3, 0.03)
     ]
     assert rates == sorted(rates)
     assert (rates[0], rates[-1]) == (0.05, 0.3)
+
+
+def test_a_higher_rate_where_many_rounds_are_needed():
+    of_shape = shape(100_000, 50, 20)._replace(n_folds=1)
+    rates = [
+        booster(of_shape, 4, 0, pace=Pace(30.0, needed)).params["learning_rate"]
+        for needed in (15, 30, 60, 120)
+    ]
+    assert rates == [0.1, 0.2, 0.4, 0.4]
+    # Whether one is begun depends on what is usual.
+    candidates = [booster(of_shape, 4, 0, pace=Pace(0.0, needed)) for needed in (15, 120)]
+    assert candidates[0].seconds == candidates[1].seconds
+
+
+def test_the_pace_of_each_candidate_is_asked_for():
+    of_shape, longest = shape(1500, 100, 14), iter([1e4, 0.01, 1e4])
+    drawn = islice(more_candidates(of_shape, 3, lambda: Pace(next(longest))), 3)
+    assert [each.params["learning_rate"] for each in drawn] == [0.05, 0.3, 0.05]
 
 
 def test_a_second_level_learns_slowly_where_a_time_budget_lasts():

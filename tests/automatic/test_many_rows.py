@@ -7,8 +7,15 @@ import pandas as pd
 import pytest
 
 import xdcc
-from xdcc.automatic import holdout
-from xdcc.automatic.candidates import Shape, booster, first_booster, usual_candidates
+from xdcc.automatic import holdout, search
+from xdcc.automatic.candidates import (
+    ROUNDS_OF_ONE_FOLD,
+    Pace,
+    Shape,
+    booster,
+    first_booster,
+    usual_candidates,
+)
 from xdcc.automatic.holdout import one_fold, relative_error
 from xdcc.automatic.search import TimeBudget
 from xdcc.base.fit_data import FitData
@@ -70,10 +77,9 @@ def test_a_model_of_one_fold(monkeypatch, measure):
     known = ~np.isnan(model.oof_proba_).any(axis=1)
     np.testing.assert_array_equal(known, model.folds_ == 0)
     assert not model.stacked_
+    assert {len(member.estimators) for member in model.members_} == {1}  # that of the fold
     loss = -np.log(np.where(Y_NEW == 1, proba := model.predict_proba(X_NEW), 1 - proba)).mean()
     assert loss < -np.log(np.where(Y_NEW == 1, Y.mean(0), 1 - Y.mean(0))).mean()
-    # Models of all rows, of which it has one for each member.
-    assert {len(member.estimators) for member in model.members_} <= {1, 2}
 
 
 def test_groups_and_splits_keep_their_folds(monkeypatch):
@@ -83,19 +89,91 @@ def test_groups_and_splits_keep_their_folds(monkeypatch):
     assert np.unique(model.folds_).tolist() == [0, 1, 2]
 
 
-def test_one_fold_has_faster_boosters_and_no_expensive_forest():
+def test_one_fold_has_a_fast_booster_and_no_forest():
     large = Shape(300_000, 100, 20, 30_000_000, 1)
     names = [candidate.name for candidate in usual_candidates(large)]
-    assert names == ["all labels, depth 4, rate 0.2", "linear"]
-    assert booster(large, 4, 0).params["n_estimators"] == 380
-    assert booster(large, 4, 0, longest=1e4).params["n_estimators"] > 380
-    assert "extra trees" in [candidate.name for candidate in usual_candidates(large, 1e4)]
+    assert names == ["all labels, depth 4, rate 0.4", "linear"]
+    assert booster(large, 4, 0).params["n_estimators"] == ROUNDS_OF_ONE_FOLD
+    in_time = Pace(1e4)
+    assert booster(large, 4, 0, pace=in_time).params["n_estimators"] > ROUNDS_OF_ONE_FOLD
+    assert booster(large, 4, 0, pace=in_time).params["learning_rate"] == 0.05
+    assert "extra trees" in [candidate.name for candidate in usual_candidates(large, in_time)]
+
+
+def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
+    monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
+    table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
+    assert table.candidate.tolist() == [
+        *("all labels, depth 4, rate 0.4", "linear", "all labels, depth 4, rate 0.05")
+    ]
+    assert table.rounds[0] + table.rounds[2] < ROUNDS_OF_ONE_FOLD
+    monkeypatch.setattr(search, "ROUNDS_OF_ONE_FOLD", int(table.rounds[0]) + 40)
+    table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
+    assert table.candidate.tolist() == ["all labels, depth 4, rate 0.4", "linear"]
 
 
 def test_the_first_booster_learns_as_fast_as_the_time_needs():
-    shape = Shape(1000, 10, 3, 10_000, 5)
-    rates = [first_booster(shape, n).params["learning_rate"] for n in (1e4, 150, 75, 50, 30, 0)]
-    assert rates == [0.05, 0.1, 0.2, 0.3, 0.5, 0.5]
+    shape = Shape(1000, 10, 3, 10_000, 1)
+    rates = [first_booster(shape, s).params["learning_rate"] for s in (9, 0.1, 0.05, 0.02, 0)]
+    assert rates == sorted(rates)
+    assert set(rates) == {0.05, 0.1, 0.2, 0.4}
+
+
+class Stopwatch:
+    """A clock that goes on by a second whenever somebody looks at it."""
+
+    def __init__(self, monkeypatch):
+        self.seconds = 0.0
+        monkeypatch.setattr("time.perf_counter", self)
+
+    def __call__(self):
+        self.seconds += 1
+        return self.seconds
+
+
+def test_a_watch_ends_and_measures(monkeypatch):
+    Stopwatch(monkeypatch)
+    budget = TimeBudget(0.0, 1e6)
+    watch = search._Watch(budget, end=8.5)  # begins after a second
+    # It looks once, and the budget, too.
+    looks = [watch.ends(n_steps) for n_steps in (1, 2, 4, 6, 8)]
+    assert looks == [False, False, False, False, True]
+    assert watch.is_cut
+    assert watch.n_steps == 8
+    assert watch.seconds_per_step() == pytest.approx((10 - 2) / 7)
+    alone = search._Watch(TimeBudget(0.0, 1.0))
+    assert alone.ends(1)
+    assert alone.seconds_per_step() == 1.0
+
+
+def test_boosters_set_the_pace_of_the_next(monkeypatch):
+    paces, learn = [], search.Search._learn
+
+    def spied(self, tried):
+        learn(self, tried)
+        rounds = 2 * tried.watch.n_steps if tried.watch.is_cut else tried.member.unfitted
+        paces.append((tried.member.candidate, rounds, self._pace.needed))
+
+    monkeypatch.setattr(search.Search, "_learn", spied)
+    monkeypatch.setattr(search, "_MOST_FAILURES", 2)
+    xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
+    for candidate, rounds, needed in paces:
+        if candidate.params.get("labels_per_tree") == 0:
+            n_rounds = rounds if isinstance(rounds, int) else rounds.n_estimators
+            assert needed == max(15, candidate.params["learning_rate"] * n_rounds)
+
+
+def test_the_end_is_told(monkeypatch):
+    monkeypatch.setattr(search, "_MOST_FAILURES", 2)
+    ends = [
+        xdcc.MultiLabelClassifier(time_budget=budget, cv=3, random_state=0).fit(X, Y).end_
+        for budget in (None, 600, 1)
+    ]
+    assert ends == [
+        "all candidates were tried",
+        "2 candidates in turn have not helped",
+        "time_budget",
+    ]
 
 
 def test_a_booster_is_first_in_a_budget():
@@ -124,7 +202,9 @@ def test_a_search_without_a_booster_says_so(monkeypatch):
     monkeypatch.setattr(
         TimeBudget, "estimate", lambda budget, each: 0.0 if each.name == "linear" else 1e9
     )
-    with pytest.warns(UserWarning, match="No booster was trained: time_budget or memory"):
+    with pytest.warns(
+        UserWarning, match="No booster was trained: .* Not tried: .*all labels, depth 4"
+    ):
         xdcc.MultiLabelClassifier(time_budget=60, cv=3, random_state=0).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

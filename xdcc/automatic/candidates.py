@@ -14,7 +14,7 @@ lasts. Three families make different errors, so their mixtures are better than e
 Each has an estimate of its cost, and those that cost too much are left out or trained faster.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any, NamedTuple
@@ -43,26 +43,25 @@ _AFFORDABLE = 50.0
 _RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
 """Learning rates, and the seconds up to which a booster is trained with each."""
 
-_RATES_OF_ONE_FOLD = ((0.05, 15.0), (0.1, 30.0), (0.2, np.inf))
-"""The same where one fold is enough: with so many rows, faster boosters lose little."""
+_RATES_OF_ONE_FOLD = (0.05, 0.1, 0.2, 0.4)
+"""Learning rates where one fold is enough: with so many rows, boosters that learn fast lose
+little, and one that needs more rounds than there is time for loses most."""
 
-_ROUNDS_OF_ONE_FOLD = 380
-"""Boosting rounds of one fold without a budget: two to three times those of an untuned booster."""
+ROUNDS_OF_ONE_FOLD = 400
+"""Boosting rounds of one fold without a budget, for all boosters together. They and the rest take
+less than three times as long as 200 rounds of depth 6 on all rows."""
 
-_LONGEST_FOREST = 15.0
-"""Seconds of one fold beyond which a forest is left out without a budget: boosters gain more."""
-
-_ROUNDS_TIMES_RATE = 15
+_ROUNDS_TIMES_RATE = 15.0
 """About how many boosting rounds are needed, times the learning rate."""
 
-_RATES_OF_FIRST = (0.05, 0.1, 0.2, 0.3, 0.5)
-"""Learning rates of a booster that is to be a good model soon."""
-
 _FIRST = "first"
-"""Begin of that booster's name."""
+"""Begin of the name of a booster that is to be a good model soon."""
 
-_SHARE_OF_A_BOOSTER = 0.3
+SHARE_OF_A_BOOSTER = 0.3
 """Share of a time budget that a booster can take."""
+
+_SLOW = 0.1
+"""Learning rate of a booster that learns slowly."""
 
 _LEAST_SHARE = 0.3
 """Share of its time after which a candidate that ends early is worth something."""
@@ -108,6 +107,25 @@ _PER_PRODUCT = 2e-10
 
 _N_PRODUCTS = 150
 """Such products for each fold along the path of penalties."""
+
+
+class Pace(NamedTuple):
+    """How fast boosters have to learn.
+
+    Attributes
+    ----------
+    longest : float
+        Seconds that one can take, on the scale of the estimates; infinity without a time budget.
+    needed : float
+        Boosting rounds that it needs, times its rate.
+    """
+
+    longest: float = np.inf
+    needed: float = _ROUNDS_TIMES_RATE
+
+
+ANY_PACE = Pace()
+"""That of boosters that time does not limit, before one has been trained."""
 
 
 class Shape(NamedTuple):
@@ -184,41 +202,43 @@ class Candidate:
         return self.kind(random_state=seed, n_jobs=n_jobs, **self.params)
 
 
-def usual_candidates(shape: Shape, time_budget: float = np.inf) -> list[Candidate]:
+def usual_candidates(shape: Shape, pace: Pace = ANY_PACE) -> list[Candidate]:
     """List what is tried in any case, in the order in which it is trained.
 
     Parameters
     ----------
     shape : Shape
         Of the data.
-    time_budget : float, default=inf
-        Seconds for all of them: with less time, boosters learn faster.
+    pace : Pace
+        How fast boosters have to learn.
 
     Returns
     -------
     list of Candidate
-        A booster, a second one if both cost little enough, a forest, and regressions.
+        A booster, a second one if both cost little enough, a forest, and regressions. Where one
+        fold is enough and time is not limited: a booster and regressions.
 
     Examples
     --------
     >>> [c.name for c in usual_candidates(Shape(400, 70, 6, 400 * 70, 5))]
     ['all labels, depth 4, rate 0.05', 'groups of 3, depth 6, rate 0.05', 'extra trees', 'linear']
     """
-    longest = _SHARE_OF_A_BOOSTER * time_budget
     subsample = _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0
-    first = booster(shape, 4, 0, subsample, longest)
+    first = booster(shape, 4, 0, subsample, pace)
+    if shape.n_folds == 1 and pace.longest == np.inf:
+        return [first, linear(shape)]
     others = [forest(shape), linear(shape)]
-    if shape.n_folds == 1 and time_budget == np.inf and others[0].seconds > _LONGEST_FOREST:
-        del others[0]
     if shape.n_labels == 1:
         return [first, *others]
     group = min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP)
-    second = booster(shape, 6, group, longest=longest)
+    second = booster(shape, 6, group, pace=pace)
     both = first.seconds + second.seconds
     return [first, second, *others] if both <= _AFFORDABLE else [first, *others]
 
 
-def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Iterator[Candidate]:
+def more_candidates(
+    shape: Shape, seed: int, pace: Callable[[], Pace] = Pace
+) -> Iterator[Candidate]:
     """Draw candidates without end: boosters and forests with other parameters and other seeds.
 
     Parameters
@@ -227,8 +247,8 @@ def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Ite
         Of the data.
     seed : int
         Of the drawn parameters.
-    time_budget : float, default=inf
-        As in :func:`usual_candidates`.
+    pace : callable
+        Returns how fast the next booster has to learn.
 
     Yields
     ------
@@ -252,7 +272,7 @@ def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Ite
                 int(random.choice([3, 4, 6, 8])),
                 int(random.choice(sorted(groups))),
                 float(random.choice([0.5, 0.7, 0.9])),
-                _SHARE_OF_A_BOOSTER * time_budget,
+                pace(),
                 colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
                 min_child_weight=float(random.choice([1, 3, 10])),
             )
@@ -264,24 +284,27 @@ def booster(
     depth: int,
     group: int,
     subsample: float = 1.0,
-    longest: float = np.inf,
+    pace: Pace = ANY_PACE,
     **others: Any,
 ) -> Candidate:
     """Describe a booster whose trees are for groups of labels; 0 is for all.
 
-    Its rate is so high that it takes not much longer than `longest` seconds, if that is possible.
+    Its rate is so high that it takes not much longer than `pace` allows, if that is possible.
     """
     of_labels = f"groups of {group}" if group else "all labels"
     n_trees = ceil(shape.n_labels / group) if group else 1
     in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
     in_round = in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
-    for rate, longest_of_rate in _RATES if shape.n_folds > 1 else _RATES_OF_ONE_FOLD:
+    longest, affordable = pace.longest, ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
+    rates: Sequence[tuple[float, float]] = _RATES
+    if shape.n_folds == 1:
+        rates = [(rate, np.inf) for rate in _RATES_OF_ONE_FOLD]
+        if longest == np.inf:
+            longest, affordable = 0.0, min(affordable, ROUNDS_OF_ONE_FOLD)
+    for rate, longest_of_rate in rates:
         seconds = shape.n_folds * _ROUNDS_TIMES_RATE / rate * in_round
-        if seconds <= min(longest, longest_of_rate):
+        if seconds * pace.needed / _ROUNDS_TIMES_RATE <= min(longest, longest_of_rate):
             break
-    affordable = ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
-    if shape.n_folds == 1 and longest == np.inf:
-        affordable = min(affordable, _ROUNDS_OF_ONE_FOLD)
     return Candidate(
         f"{of_labels}, depth {depth}, rate {rate:g}",
         MultiLabelXGBClassifier,
@@ -299,24 +322,51 @@ def booster(
     )
 
 
-def first_booster(shape: Shape, n_rounds: float) -> Candidate:
-    """Describe a booster that is a good model after so many rounds, if that is possible.
+def first_booster(shape: Shape, longest: float) -> Candidate:
+    """Describe a booster that is a good model after so many seconds, if that is possible.
 
     Examples
     --------
-    >>> shape = Shape(400, 70, 6, 400 * 70, 5)
-    >>> first_booster(shape, 200).name, first_booster(shape, 1).name
-    ('first, depth 6, rate 0.1', 'first, depth 6, rate 0.5')
+    >>> shape = Shape(400, 70, 6, 400 * 70, 1)
+    >>> first_booster(shape, 60).name, first_booster(shape, 1e-3).name
+    ('first, depth 6, rate 0.05', 'first, depth 6, rate 0.4')
     """
-    enough = (rate for rate in _RATES_OF_FIRST if _ROUNDS_TIMES_RATE / rate <= n_rounds)
-    rate = next(enough, _RATES_OF_FIRST[-1])
-    found = booster(shape, 6, 0)
-    return replace(
-        found,
-        name=f"{_FIRST}, depth 6, rate {rate:g}",
-        params=dict(found.params) | {"learning_rate": rate},
-        seconds=found.seconds * found.params["learning_rate"] / rate,
-    )
+    found = booster(shape, 6, 0, pace=Pace(longest))
+    return replace(found, name=found.name.replace("all labels", _FIRST))
+
+
+def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | None:
+    """Describe a booster of one fold that learns as slowly as so many rounds allow.
+
+    Parameters
+    ----------
+    shape : Shape
+        Of the data.
+    needed : float
+        Boosting rounds that another booster needed, times its rate.
+    n_rounds : int
+        That are left.
+
+    Returns
+    -------
+    Candidate or None
+        None if they do not suffice.
+
+    Examples
+    --------
+    >>> shape = Shape(400, 70, 6, 400 * 70, 1)
+    >>> slower_booster(shape, 30, 320).name
+    'all labels, depth 4, rate 0.1'
+    >>> slower_booster(shape, 90, 320) is None
+    True
+    """
+    for rate in _RATES_OF_ONE_FOLD[:-1]:
+        if needed / rate <= n_rounds:
+            params = {"learning_rate": rate, "n_estimators": n_rounds}
+            found = booster(shape, 4, 0)
+            name = f"all labels, depth 4, rate {rate:g}"
+            return replace(found, name=name, params=dict(found.params) | params)
+    return None
 
 
 def fits_often(shape: Shape, time_budget: float) -> bool:
@@ -328,8 +378,9 @@ def fits_often(shape: Shape, time_budget: float) -> bool:
     >>> fits_often(few, 60), fits_often(many, 60)
     (True, False)
     """
-    n_rounds = _ROUNDS_TIMES_RATE / _RATES_OF_FIRST[1]
-    return first_booster(shape, n_rounds).seconds <= _SHARE_OF_A_BOOSTER * time_budget
+    found = booster(shape, 6, 0)
+    seconds = found.seconds * found.params["learning_rate"] / _SLOW
+    return bool(seconds <= SHARE_OF_A_BOOSTER * time_budget)
 
 
 def slowness(candidate: Candidate, seconds_per_round: float) -> float:
@@ -337,8 +388,8 @@ def slowness(candidate: Candidate, seconds_per_round: float) -> float:
 
     Examples
     --------
-    >>> booster = first_booster(Shape(400, 70, 6, 400 * 70, 5), 200)
-    >>> slowness(booster, booster.seconds / 150 * 3)
+    >>> booster = first_booster(Shape(400, 70, 6, 400 * 70, 5), 60)
+    >>> slowness(booster, booster.seconds / 300 * 3)
     3.0
     """
     n_rounds = _ROUNDS_TIMES_RATE / candidate.params["learning_rate"]
@@ -349,8 +400,8 @@ def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> C
     """Describe a booster whose features are the margins of the members of a mixture."""
     n_features = n_members * shape.n_labels
     of_margins = shape._replace(n_features=n_features, n_entries=shape.n_rows * n_features)
-    longest = _SHARE_OF_A_BOOSTER * time_budget
-    found = booster(of_margins, 3, 0, _SUBSAMPLE, longest)
+    longest = SHARE_OF_A_BOOSTER * time_budget
+    found = booster(of_margins, 3, 0, _SUBSAMPLE, Pace(longest))
     rate, params = found.params["learning_rate"], dict(found.params)
     if found.seconds * rate / _RATE_WITH_TIME <= longest < np.inf:
         params |= {"learning_rate": _RATE_WITH_TIME, "colsample_bytree": _COLUMNS_WITH_TIME}

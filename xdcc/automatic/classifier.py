@@ -15,7 +15,13 @@ from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.holdout import one_fold
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
-from xdcc.automatic.search import Search, SearchResult, TimeBudget, choose_rule
+from xdcc.automatic.search import (
+    CandidateCallback,
+    Search,
+    SearchResult,
+    TimeBudget,
+    choose_rule,
+)
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import (
     Anything,
@@ -111,6 +117,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     abandoned_ : dict of str to list
         Columns of a table of the candidates without a model: "candidate"; "seconds" that were spent
         on it; and the "reason", time or memory that did not suffice.
+    end_ : str
+        What ended the search: "all candidates were tried", "time_budget", "12 candidates in turn
+        have not helped", "callback" or "interrupt".
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
         :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a metric of
@@ -168,6 +177,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
             "abandoned_": NotRequired[dict[str, Any]],  # absent in files of 0.2
+            "end_": NotRequired[str],  # absent in files of 0.2
             "rule_": AnyRule | JointLabelset,
         }
     )
@@ -193,11 +203,29 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        callback: CandidateCallback | None = None,
+        keep_on_interrupt: bool = False,
+    ) -> Self:
         """Train the candidates, mix them, and choose the rule.
 
         {takes_data}
         {groups}
+        callback : callable, optional
+            Called after each candidate with its row of `summary_` so far, a dict without the
+            "share". If it returns True, no further candidate is trained. The members are trained on
+            all rows as otherwise.
+        keep_on_interrupt : bool, default=False
+            Whether Ctrl-C ends the search instead of `fit`, if the mixture has a member by then.
+            Its models of the folds predict, or with ``refit=True`` those of all rows, which are
+            trained then. Further interrupts raise KeyboardInterrupt, as do those while the rule is
+            chosen.
 
         Returns
         -------
@@ -222,7 +250,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             If `time_budget` is too short for any candidate: the model is then a booster of one
             round for each fold. If it is too short for a booster. If memory does not suffice for a
             forest: it is left out. If a constraint cannot be met: a label without the precision is
-            never predicted, one without the recall wherever that finds all of its rows.
+            never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
+            ended the search.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
@@ -243,6 +272,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             n_jobs=self.n_jobs,
             budget=budget,
             verbose=bool(self.verbose),
+            callback=callback,
+            keep_on_interrupt=keep_on_interrupt,
         )
         with side_by_side(self.n_jobs):
             found = search.run()
@@ -268,6 +299,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.calibration_ = found.calibration
         self.summary_ = found.summary
         self.abandoned_ = found.abandoned
+        self.end_ = found.end
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
         self.rule_ = choice.rule

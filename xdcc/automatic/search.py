@@ -8,12 +8,16 @@ Then all decision rules are tried on the mixture's margins. For subset accuracy 
 of the chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on
 those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A metric of probabilities needs no rule.
 
-The usual candidates come first. With a time budget, a booster precedes them that takes a tenth of
-the time: what a round takes on this machine and these data is measured, and decides how fast it
-learns. Then there is a good model early. The members are trained again with other seeds and
-averaged, which makes them less noisy, and other candidates follow, as long as the budget lasts.
-None is begun that would last longer than that by its estimate. The estimates are corrected by what
-earlier candidates of the same kind took.
+The usual candidates come first. With a time budget, a booster precedes them that ends after a tenth
+of the time, so that there is a good model early. What its rounds took on this machine, and how many
+of them these data needed, decides how fast the next ones learn. The members are trained again with
+other seeds and averaged, which makes them less noisy, and other candidates follow, as long as the
+budget lasts. None is begun that would last longer than that by its estimate. The estimates are
+corrected by what earlier candidates of the same kind took.
+
+Where one fold is enough (:mod:`xdcc.automatic.holdout`), rows are many and boosters gain most. So
+without a budget they have a number of rounds for all of them: if the first needs few, a slower one
+follows.
 
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
@@ -34,11 +38,16 @@ from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic.candidates import (
+    ANY_PACE,
+    ROUNDS_OF_ONE_FOLD,
+    SHARE_OF_A_BOOSTER,
     Candidate,
+    Pace,
     Shape,
     first_booster,
     more_candidates,
     second_level,
+    slower_booster,
     slowness,
     usual_candidates,
 )
@@ -51,6 +60,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
+from xdcc.base.process import late_interrupt
 from xdcc.base.progress import progress_bar
 from xdcc.base.side_by_side import n_at_once, run_all
 from xdcc.base.workers import agreed, largest, sample_of_all
@@ -98,17 +108,22 @@ _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
 
 _TIME_OF_FIRST = 0.1
-"""Share of a time budget for the first booster, without its bins."""
+"""Share of a time budget after which the first booster ends."""
 
-_ROUNDS_OF_PROBE = 3
-"""Boosting rounds by which its time is measured."""
+_HASTE = 2.0
+"""How much longer than its estimate it may take: the machine can be busy."""
 
-_SHORTEST_ROUND = 1e-6
+_MOST_OF_ONE = 0.4
+"""Share of a time budget after which any other candidate ends."""
+
+_SHORTEST_STEP = 1e-6
 """Seconds; the clock may show less."""
-
 
 _MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
+
+type CandidateCallback = Callable[[dict[str, Any]], object]
+"""Called after each candidate with its row of the table; True ends the search."""
 
 
 class SearchResult(NamedTuple):
@@ -137,12 +152,16 @@ class SearchResult(NamedTuple):
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     abandoned : dict of str to list
         Columns of a table of those without a model.
+    end : str
+        What ended the search.
     had_time : bool
         Whether the time budget was long enough for a candidate.
     has_booster : bool
         Whether there is a booster, or none was wanted.
     left_out : list of str
         Which candidates memory did not suffice for, and what they need.
+    was_interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     members: list[Member]
@@ -155,9 +174,11 @@ class SearchResult(NamedTuple):
     shape: Shape
     summary: dict[str, list[Any]]
     abandoned: dict[str, list[Any]]
+    end: str
     had_time: bool
     has_booster: bool
     left_out: list[str]
+    was_interrupted: bool
 
     @property
     def all_members(self) -> list[Member]:
@@ -225,9 +246,17 @@ class TimeBudget:
         """Return the seconds that are left for training."""
         return self._started + self.seconds - self._reserved - time.perf_counter()
 
+    def after(self, share: float) -> float:
+        """Return when a share of the time is over, by `time.perf_counter`."""
+        return self._started + share * self.seconds
+
     def estimate(self, candidate: Candidate) -> float:
-        """Return how many seconds a candidate needs at least, learned from others of its kind."""
-        return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
+        """Return how many seconds a candidate needs at least, learned from others of its kind.
+
+        The first of a kind is as slow as the slowest other kind: the machine can be busy.
+        """
+        of_new = max([1.0, *self._slowness.values()])
+        return candidate.least_seconds * self._slowness.get(candidate.kind, of_new)
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
@@ -246,12 +275,62 @@ class _Trained:
     calibration: LabelCalibration
 
 
+class _Stopped(Exception):
+    """The callback wants no further candidate."""
+
+
+class _Watch:
+    """Ends a training when its time is over, and measures its steps.
+
+    Parameters
+    ----------
+    budget : TimeBudget
+        Of the search.
+    end : float
+        When the training ends at the latest but for its first step, by `time.perf_counter`.
+
+    Attributes
+    ----------
+    n_steps : int
+        How many it has made.
+    is_cut : bool
+        Whether it was ended.
+    """
+
+    def __init__(self, budget: TimeBudget, end: float = np.inf) -> None:
+        self.n_steps, self.is_cut = 0, False
+        self._budget, self._end = budget, end
+        self._began = self._first = self._last = time.perf_counter()
+        self._n_first = 0
+
+    def ends(self, n_steps: int) -> bool:
+        """Take note of so many steps, and tell whether they have to be enough."""
+        self._last = time.perf_counter()
+        if not self.n_steps:
+            self._first, self._n_first = self._last, n_steps
+        self.n_steps = n_steps
+        in_time = self._end == np.inf or agreed(self._last < self._end)
+        self.is_cut = not (in_time and self._budget.has(0))
+        return self.is_cut
+
+    def seconds_per_step(self) -> float:
+        """Return what a step took on the slowest worker.
+
+        It does not count what comes before the first one, such as bins, if there are others.
+        """
+        since, n_steps = self._first, self.n_steps - self._n_first
+        if not n_steps:
+            since, n_steps = self._began, self.n_steps
+        return largest(max((self._last - since) / n_steps, _SHORTEST_STEP))
+
+
 class _Tried(NamedTuple):
     """A candidate that can enter the mixture, its calibrated margins, and what it took."""
 
     member: _Trained
     margins: Floats
     seconds: float
+    watch: _Watch
 
 
 class Search:
@@ -274,6 +353,10 @@ class Search:
         When to end.
     verbose : bool
         Whether to show the progress.
+    callback : callable, optional
+        Called after each candidate with its row of the table; True ends the search for more.
+    keep_on_interrupt : bool, default=False
+        Whether Ctrl-C ends the search only, if there is a member by then.
     """
 
     def __init__(
@@ -286,6 +369,8 @@ class Search:
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
+        callback: CandidateCallback | None = None,
+        keep_on_interrupt: bool = False,
     ) -> None:
         self._data, self._folds = data._replace(bins=SharedBins()), folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
@@ -296,12 +381,16 @@ class Search:
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
+        self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
+        self._was_interrupted = False
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
+        self._stacked: list[Member] = []
         self._table: list[dict[str, Any]] = []
         self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
         self._has_booster = self._lacks_booster = False
-        self._slowness = 1.0
+        self._pace, self._slowness, self._is_enough = ANY_PACE, 1.0, True
+        self._end = "all candidates were tried"
         self._left_out: set[str] = set()
         # Trainings on all rows that would take as long as those of all folds.
         n_folds = folds.n_folds
@@ -319,14 +408,16 @@ class Search:
         SearchResult
         """
         with self._progress:
-            if self._budget.is_limited:
-                self._try_in_time()
-            else:
-                self._try_usual()
-            had_time = bool(self._table)
-            if not had_time:
-                self._try(usual_candidates(self._shape)[0])
-            stacked, members = self._complete()
+            try:
+                had_time = self._try_all()
+                members = self._complete()
+            except KeyboardInterrupt:
+                if not self._keep_on_interrupt or not self._members:
+                    raise
+                self._was_interrupted = had_time = True
+                self._end = "interrupt"
+                members = self._run(self._choices(self._seed + len(self._table)))
+        stacked = self._stacked
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         # The row of a member is the last one with its number of seeds: earlier trials had failed.
         rows = {(row["candidate"], row["seeds"]): row for row in self._table}
@@ -348,14 +439,34 @@ class Search:
             self._shape,
             {name: [row[name] for row in self._table] for name in self._table[0]},
             self._abandoned,
+            self._end,
             had_time,
             self._has_booster or not self._lacks_booster,
             sorted(self._left_out),
+            self._was_interrupted,
         )
+
+    def _try_all(self) -> bool:
+        """Train candidates until the callback or the budget ends it; return whether one fits in."""
+        try:
+            if self._budget.is_limited:
+                self._try_in_time()
+            else:
+                self._try_usual()
+            had_time = bool(self._table)
+            if not had_time:
+                self._try(usual_candidates(self._shape)[0])
+        except _Stopped:
+            self._end = "callback"
+            return True
+        return had_time
 
     def _try_usual(self) -> None:
         """Train the usual candidates side by side; they enter the mixture in their order."""
         candidates = usual_candidates(self._shape)
+        if self._shape.n_folds == 1:
+            self._try_one_fold(*candidates)
+            return
         trained: dict[int, _Tried | None] = {}
         entering, following = threading.Lock(), 0
 
@@ -385,79 +496,94 @@ class Search:
         """Run tasks of several candidates, side by side if time and memory allow it."""
         return run_all(tasks) if self._is_together else [task() for task in tasks]
 
+    def _try_one_fold(self, booster: Candidate, *others: Candidate) -> None:
+        """Train a booster and others, and with the rounds that it has left a slower booster."""
+        tried = self._train_and_calibrate(booster, 0)
+        if tried is not None:
+            self._enter(tried)
+            left = ROUNDS_OF_ONE_FOLD - tried.watch.n_steps
+            slower = slower_booster(self._shape, self._pace.needed, left)
+            others = others if slower is None else (*others, slower)
+        for candidate in others:
+            self._try(candidate)
+
     def _try_in_time(self) -> None:
         """Train one candidate after the other until the time is over or enough have failed."""
         n_failures = 0
         self._try_first()
         for candidate in self._candidates():
+            if not self._budget.has(0):
+                self._end = "time_budget"
+                break
             seconds = self._budget.estimate(candidate)
             fits = self._budget.has(seconds)
             if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
                 self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
             n_failures = 0 if fits and self._try(candidate) else n_failures + 1
-            if n_failures >= _MOST_FAILURES or not self._budget.has(0):
+            if n_failures >= _MOST_FAILURES:
+                failed = f"{_MOST_FAILURES} candidates in turn have not helped"
+                self._end = failed if fits else "time_budget"
                 break
 
     def _try_first(self) -> None:
-        """Train a booster in a small share of the time, after measuring what a round takes."""
+        """Train a booster in a small share of the time."""
         if not self._budget.has(0):
             return
-        try:
-            per_round = self._seconds_of_round()
-        except NotEnoughMemoryError:  # the usual candidates say what they need
-            return
-        if not self._budget.has(0):
-            return
-        seconds = _TIME_OF_FIRST * self._budget.seconds
-        candidate = first_booster(self._shape, seconds / per_round)
-        self._slowness = slowness(candidate, per_round)
-        tried = self._train_and_calibrate(candidate, 0, longest=seconds)
+        candidate = first_booster(self._shape, _TIME_OF_FIRST * self._budget.seconds / _HASTE)
+        end = self._budget.after(_TIME_OF_FIRST)
+        tried = self._train_and_calibrate(candidate, 0, end)
         if tried is not None:
             self._enter(tried)
+
+    def _learn(self, tried: _Tried) -> None:
+        """Learn from a candidate how long others take, and how fast boosters have to learn."""
+        candidate, watch = tried.member.candidate, tried.watch
+        if candidate.kind is not MultiLabelXGBClassifier:
+            self._budget.learn(candidate, tried.seconds)
+            return
+        self._slowness = slowness(candidate, watch.seconds_per_step())
         self._budget.learn(candidate, self._slowness * candidate.seconds)
+        if candidate.params["labels_per_tree"] == 0:
+            self._is_enough = not watch.is_cut
+            rounds = 2 * watch.n_steps if watch.is_cut else tried.member.unfitted.n_estimators
+            needed = rounds * candidate.params["learning_rate"]
+            self._pace = Pace(needed=max(ANY_PACE.needed, needed))
 
-    def _seconds_of_round(self) -> float:
-        """Measure what a boosting round of all folds takes, on the slowest worker."""
-        ends: list[float] = []
-
-        def is_over(n_rounds: int) -> bool:
-            ends.append(time.perf_counter())
-            return n_rounds >= _ROUNDS_OF_PROBE or not self._budget.has(0)
-
-        estimator = first_booster(self._shape, 1).estimator(self._seed, self._n_jobs)
-        begun = time.perf_counter()
-        out_of_fold(estimator, self._data, self._folds, should_end=is_over)
-        # Before the first round X is put into bins.
-        seconds = (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else ends[-1] - begun
-        return largest(max(seconds, _SHORTEST_ROUND))
+    def _pace_of_next(self) -> Pace:
+        """Tell how fast the next booster has to learn in the time that is left."""
+        left = -largest(-self._budget.left())
+        longest = min(SHARE_OF_A_BOOSTER * self._budget.seconds, max(left, 0.0))
+        return self._pace._replace(longest=longest / self._slowness)
 
     def _candidates(self) -> Iterator[Candidate]:
-        seconds = self._budget.seconds / self._slowness
-        usual = usual_candidates(self._shape, seconds)
-        yield from sorted(usual, key=lambda candidate: candidate.seconds)
-        others = more_candidates(self._shape, self._seed, seconds)
+        usual = usual_candidates(self._shape, self._pace_of_next())
+        first = usual[: 0 if self._is_enough else 1]  # it gains most
+        yield from (*first, *sorted(usual[len(first) :], key=lambda candidate: candidate.seconds))
+        others = more_candidates(self._shape, self._seed, self._pace_of_next)
         while True:
             for name in list(self._mixture.names):
                 if name in self._members and self._members[name].candidate.is_worth_repeating:
                     yield self._members[name].candidate
             yield next(others)
 
-    def _complete(self) -> tuple[list[Member], list[Member]]:
-        """Train the second level, and models of all rows."""
+    def _complete(self) -> list[Member]:
+        """Train the second level, and models of all rows; return the members of the mixture."""
         candidate = self._affordable_second_level()
         # Known before the second level is trained: models of all rows need not wait for it.
         seed = self._seed + len(self._table) + (candidate is not None)
 
-        def stack() -> list[Member]:
-            stacked = [] if candidate is None else self._stack(candidate, seed)
+        def stack() -> None:
+            if candidate is not None:
+                self._stack(candidate, seed)
             self._budget.reserve(self._for_rules)
-            return stacked
 
+        _, *members = self._run([stack, *self._choices(seed)])
+        return members
+
+    def _choices(self, seed: int) -> list[Callable[[], Member]]:
+        """List what makes the members of the mixture."""
         chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
-        tasks: list[Callable[[], Any]] = [stack]
-        tasks += [partial(self._chosen, name, float(share), seed) for name, share in chosen]
-        stacked, *members = self._run(tasks)
-        return stacked, members
+        return [partial(self._chosen, name, float(share), seed) for name, share in chosen]
 
     def _chosen(self, name: str, share: float, seed: int) -> Member:
         """Make a member of the mixture, with models of all rows if that pays."""
@@ -482,10 +608,12 @@ class Search:
             return 1
         is_representative = bool(self._folds.tested.all()) or self._shape.n_folds == 1
         enough = self._shape.n_rows >= _LEAST_ROWS and is_representative
-        if self._refit is False or not enough:
+        if self._refit is False or not enough or self._was_interrupted:
             return 0
         if self._budget.is_limited:
             return self._n_affordable
+        if self._shape.n_folds == 1:
+            return 0
         of_members = sum(self._members[name].candidate.seconds for name in self._mixture.names)
         seconds = _N_ON_ALL_ROWS / self._trainings * of_members
         return _N_ON_ALL_ROWS if seconds <= _LONGEST_ON_ALL_ROWS else 0
@@ -501,7 +629,8 @@ class Search:
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
-        tried = self._train_and_calibrate(candidate, len(self._table))
+        end = time.perf_counter() + _MOST_OF_ONE * self._budget.seconds
+        tried = self._train_and_calibrate(candidate, len(self._table), end)
         return tried is not None and self._enter(tried)
 
     def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
@@ -513,11 +642,12 @@ class Search:
                 column.append(row[name])
 
     def _train_and_calibrate(
-        self, candidate: Candidate, number: int, longest: float = np.inf
+        self, candidate: Candidate, number: int, end: float = np.inf
     ) -> _Tried | None:
         """Train a candidate or a member with another seed, and calibrate its margins."""
         begun = time.perf_counter()
-        found = self._train(candidate, self._data, number, longest)
+        watch = _Watch(self._budget, end)
+        found = self._train(candidate, self._data, number, watch)
         if found is None:
             return None
         trained = time.perf_counter()
@@ -531,10 +661,21 @@ class Search:
         ended = time.perf_counter()
         self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
-        return _Tried(member, margins[self._folds.tested], ended - begun)
+        return _Tried(member, margins[self._folds.tested], ended - begun, watch)
 
     def _enter(self, tried: _Tried) -> bool:
-        """Let a candidate enter the mixture if that improves; return whether it does."""
+        """Let a candidate enter the mixture if that improves; return whether it does.
+
+        Raises :class:`_Stopped` if the callback returns True.
+        """
+        with late_interrupt():
+            enters = self._put(tried)
+        if self._callback is not None and not agreed(not self._callback(dict(self._table[-1]))):
+            raise _Stopped
+        return enters
+
+    def _put(self, tried: _Tried) -> bool:
+        """Put a candidate into the mixture if that improves, and into the table in any case."""
         begun = time.perf_counter()
         member, candidate = tried.member, tried.member.candidate
         if candidate.name not in self._members:
@@ -545,7 +686,7 @@ class Search:
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
         seconds = tried.seconds + time.perf_counter() - begun
-        self._budget.learn(candidate, seconds)
+        self._learn(tried)
         self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
         self._has_booster |= candidate.kind is MultiLabelXGBClassifier
         can_stack = self._folds.tested.all()
@@ -582,8 +723,8 @@ class Search:
             affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
         return candidate if affordable else None
 
-    def _stack(self, candidate: Candidate, seed: int) -> list[Member]:
-        """Train a second level on the members' margins; an empty list if it does not help."""
+    def _stack(self, candidate: Candidate, seed: int) -> None:
+        """Train a second level on the members' margins, and keep it if it helps."""
         begun = time.perf_counter()
         features = self._mixture.features
         learned = {
@@ -597,18 +738,22 @@ class Search:
             bins=SharedBins(),
             learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
         )
-        found = self._train(candidate, of_margins, len(self._table))
+        found = self._train(candidate, of_margins, len(self._table), _Watch(self._budget))
         if found is None:
-            return []
+            return
         calibration, margins = self._calibrate(found.margins)
-        stays = self._mixture.stack(margins)
-        self._list(candidate, 1, found.unfitted, margins, time.perf_counter() - begun)
-        if not stays:
-            return []
-        estimators = found.estimators
-        if self._can_use_all_rows([candidate.name]):
-            estimators = _on_all_rows(found.unfitted, self._n_on_all_rows, of_margins, seed)
-        return [Member(candidate.name, self._mixture.stacked_share, estimators, calibration)]
+
+        def keep(estimators: list[Any]) -> None:
+            share = self._mixture.stacked_share
+            self._stacked = [Member(candidate.name, share, estimators, calibration)]
+
+        with late_interrupt():
+            stays = self._mixture.stack(margins)
+            self._list(candidate, 1, found.unfitted, margins, time.perf_counter() - begun)
+            if stays:
+                keep(found.estimators)
+        if stays and self._can_use_all_rows([candidate.name]):
+            keep(_on_all_rows(found.unfitted, self._n_on_all_rows, of_margins, seed))
 
     def _second_level(self) -> Candidate:
         n_members = max(1, len(self._mixture.names))
@@ -644,14 +789,10 @@ class Search:
         return found.estimators
 
     def _train(
-        self, candidate: Candidate, data: FitData, number: int, longest: float = np.inf
+        self, candidate: Candidate, data: FitData, number: int, watch: _Watch
     ) -> OutOfFold | None:
-        """Train a candidate out of fold; None without time or memory for a model of each fold.
-
-        After its first step it has `longest` seconds.
-        """
+        """Train a candidate out of fold; None without time or memory for a model of each fold."""
         begun = time.perf_counter()
-        ends: list[float] = []
         estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
         best = f", log-loss {self._mixture.log_loss:.4f}" if self._table else ""
         memory = estimator._memory_of_folds(data, self._folds.n_folds)
@@ -663,9 +804,7 @@ class Search:
             of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
             self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
             self._progress.update(0)
-            ends.append(time.perf_counter())
-            in_time = longest == np.inf or agreed(ends[-1] - ends[0] < longest)
-            return not (in_time and self._budget.has(0))
+            return watch.ends(n_steps)
 
         try:
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
@@ -719,14 +858,19 @@ def choose_rule(
     Warns
     -----
     UserWarning
-        If the time budget was too short for any candidate or for a booster, or memory for one of
-        them.
+        If the time budget was too short for any candidate or for a booster, memory for one of
+        them, or the search was interrupted.
     """
     too_short = []
     if not found.had_time:
         too_short = ["time_budget is too short for any model: a booster of one round is used."]
     elif not found.has_booster:
-        too_short = ["No booster was trained: time_budget or memory did not suffice for one."]
+        too_short = [
+            "No booster was trained: time_budget or memory did not suffice. Not tried: "
+            f"{', '.join(found.abandoned['candidate'])}."
+        ]
+    if found.was_interrupted:
+        too_short = ["The search was interrupted: the mixture of the candidates so far is used."]
     for what in (*found.left_out, *too_short):
         warnings.warn(what, UserWarning, skip_file_prefixes=(PACKAGE,))
     if of_proba := proba_measure(measure):

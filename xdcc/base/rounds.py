@@ -179,8 +179,8 @@ def with_own_weights(
 ) -> list[xgb.DMatrix]:
     """Make so many matrices of the same bins whose weights can be set at the same time.
 
-    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the same: the matrix
-    itself, unless it `is_shared` with other trainings.
+    Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the same. That one, and
+    a single one, is the matrix itself, unless it `is_shared` with other trainings.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def with_own_weights(
     >>> second.get_weight().size
     0
     """
-    if n_at_once() == 1:
+    if 1 in (n, n_at_once()):
         return [quantised(matrix, max_bin) if is_shared else matrix] * n
     return [quantised(matrix, max_bin) for _ in range(n)]
 

@@ -227,7 +227,9 @@ class _OutOfFold:
         self._rows = [np.flatnonzero(folds.tests(fold)) for fold in numbers]
         self._drawn = RowDraws.of(params, len(self._weight))
         self.boosters = [_booster(params, own, self._drawn) for own in self._matrices]
-        self._loss = LogLoss(data.Y, np.where(folds.tested, self._weight, np.float32(0)))
+        # All rows if all are tested, without a copy.
+        self._tested = slice(None) if folds.tested.all() else np.flatnonzero(folds.tested)
+        self._loss = LogLoss(data.Y[self._tested], self._weight[self._tested])
         self._at_once = rounds_at_once(self.matrix)
         self.n_steps = -(-(len(self._rounds) - 1) // self._at_once)
         n_margins = n_ahead() * self._at_once
@@ -268,7 +270,7 @@ class _OutOfFold:
         n_rounds, place = self._rounds[look + 1], look % len(self._margins)
         ends = self._should_end is not None and self._should_end(n_rounds)
         margins = self._margins[place]
-        now = grand_total(self._loss(margins))
+        now = grand_total(self._loss(margins[self._tested]))
         if now < self._best_loss:
             self._best_loss, self.n_best = now, n_rounds
             self._margins[place], self.best_margins = self.best_margins, margins

@@ -1,0 +1,124 @@
+"""What ends a search early: a callback, or Ctrl-C if the user wants to keep the mixture."""
+
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import xdcc
+from xdcc.automatic import search
+
+DATA = xdcc.data.make_multilabel(500, n_labels=3, random_state=0)
+X, Y, X_NEW = DATA.X[:330], DATA.Y[:330], DATA.X[330:]
+
+
+def _classifier(**params):
+    return xdcc.MultiLabelClassifier(**{"cv": 3, "random_state": 3, **params})
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_ends_the_search(n_jobs):
+    rows = []
+
+    def enough(row):
+        rows.append(row)
+        return len(rows) == 2
+
+    model = _classifier(n_jobs=n_jobs).fit(X, Y, callback=enough)
+    assert [row["candidate"] for row in rows] == model.summary_["candidate"][:2]
+    assert rows[1]["best_log_loss"] == model.summary_["best_log_loss"][1]
+    assert set(model.summary_["candidate"][2:]) <= {"second level"}
+    assert {len(member.estimators) for member in model.members_} == {2}  # of all rows
+    assert np.isfinite(model.predict_proba(X_NEW)).all()
+
+
+def test_a_callback_within_a_budget():
+    model = _classifier(time_budget=600).fit(X, Y, callback=lambda row: row["log_loss"] < np.inf)
+    assert model.summary_["candidate"][0].startswith("first")
+    assert len(model.summary_["candidate"]) <= 2
+
+
+def test_a_callback_that_sees_all_changes_nothing():
+    seen = []
+    model = _classifier().fit(X, Y, callback=seen.append)
+    assert len(seen) == 4
+    expected = _classifier().fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X_NEW), expected.predict_proba(X_NEW))
+
+
+def test_an_error_of_a_callback_is_raised():
+    def fail(row):
+        raise RuntimeError("the callback has failed")
+
+    with pytest.raises(RuntimeError, match="the callback has failed"):
+        _classifier().fit(X, Y, callback=fail)
+
+
+def _interrupted(monkeypatch, name):
+    """Let Ctrl-C arrive when the training of a candidate begins."""
+    train = search.Search._train
+
+    def interrupt(self, candidate, *others):
+        if candidate.name.startswith(name):
+            while not self._table:  # another thread can still train the first candidate
+                threading.Event().wait(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+        return train(self, candidate, *others)
+
+    monkeypatch.setattr(search.Search, "_train", interrupt)
+
+
+@pytest.mark.parametrize("refit", ["auto", True])
+@pytest.mark.parametrize(
+    ("n_jobs", "time_budget", "name"),
+    [(1, None, "linear"), (2, None, "second"), (1, 600, "linear"), (2, 600, "linear")],
+)
+def test_ctrl_c_keeps_the_mixture(monkeypatch, n_jobs, time_budget, name, refit):
+    _interrupted(monkeypatch, name)
+    model, before = _classifier(n_jobs=n_jobs, time_budget=time_budget, refit=refit), 0
+    before = threading.active_count()
+    with pytest.warns(UserWarning, match="The search was interrupted"):
+        model.fit(X, Y, keep_on_interrupt=True)
+    assert threading.active_count() == before
+    assert name not in model.summary_["candidate"]
+    n_models = {len(member.estimators) for member in model.members_ if member.name != "linear"}
+    assert n_models == {1 if refit is True else 3}
+    assert np.isfinite(model.predict_proba(X_NEW)).all()
+    assert model.predict(X_NEW).shape == (len(X_NEW), 3)
+
+
+def test_ctrl_c_after_the_second_level_keeps_it(monkeypatch):
+    keep = search.Search._can_use_all_rows
+
+    def interrupt(self, names):
+        if names == ["second level"]:
+            os.kill(os.getpid(), signal.SIGINT)
+        return keep(self, names)
+
+    monkeypatch.setattr(search.Search, "_can_use_all_rows", interrupt)
+    monkeypatch.setattr("xdcc.automatic.mixture.is_gain", lambda *losses: True)
+    with pytest.warns(UserWarning, match="The search was interrupted"):
+        model = _classifier(n_jobs=1).fit(X, Y, keep_on_interrupt=True)
+    (level,) = model.stacked_
+    assert len(level.estimators) == 3
+    assert model.summary_["share"][-1] == level.share > 0
+
+
+def test_ctrl_c_before_there_is_a_member(monkeypatch):
+    monkeypatch.setattr(search.Search, "_train", lambda *args: os.kill(os.getpid(), signal.SIGINT))
+    model = _classifier()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y, keep_on_interrupt=True)
+    assert not hasattr(model, "members_")
+
+
+def test_a_second_ctrl_c_ends_fit(monkeypatch):
+    _interrupted(monkeypatch, "linear")
+    monkeypatch.setattr(search, "_on_all_rows", lambda *args: os.kill(os.getpid(), signal.SIGINT))
+    model = _classifier(n_jobs=1, refit=True)
+    with warnings.catch_warnings(), pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y, keep_on_interrupt=True)
+    assert not hasattr(model, "members_")
