@@ -80,7 +80,8 @@ def test_a_higher_rate_where_many_rounds_are_needed():
 def test_the_pace_of_each_candidate_is_asked_for():
     of_shape, longest = shape(1500, 100, 14), iter([1e4, 0.01, 1e4])
     drawn = islice(more_candidates(of_shape, 3, lambda: Pace(next(longest))), 3)
-    assert [each.params["learning_rate"] for each in drawn] == [0.05, 0.3, 0.05]
+    rates = [each.params["learning_rate"] for each in drawn]
+    assert rates[1] == 0.3 > max(rates[0], rates[2])
 
 
 def test_a_second_level_learns_slowly_where_a_time_budget_lasts():

@@ -82,6 +82,24 @@ def test_a_model_of_one_fold(monkeypatch, measure):
     assert loss < -np.log(np.where(Y_NEW == 1, Y.mean(0), 1 - Y.mean(0))).mean()
 
 
+def test_a_linear_model_of_one_fold_learns_from_a_sample(monkeypatch):
+    monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
+    monkeypatch.setattr("xdcc.automatic.candidates._LEAST_ROWS", 150)
+    monkeypatch.setattr("xdcc.automatic.candidates._ROWS_PER_FEATURE", 1)
+    trained, out_of_fold = [], search.out_of_fold
+
+    def spied(estimator, data, folds, **others):
+        trained.append((type(estimator).__name__, len(data.Y)))
+        return out_of_fold(estimator, data, folds, **others)
+
+    monkeypatch.setattr(search, "out_of_fold", spied)
+    table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
+    assert dict(trained) == {"MultiLabelXGBClassifier": len(X), "LogisticLabels": 150}
+    # Its log-loss is that of all rows of the fold.
+    of_linear = table.log_loss[table.candidate == "linear"].item()
+    assert 0 < of_linear < 0.6
+
+
 def test_groups_and_splits_keep_their_folds(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
     groups = np.arange(len(X)) // 10

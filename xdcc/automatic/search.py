@@ -46,6 +46,7 @@ from xdcc.automatic.candidates import (
     Shape,
     first_booster,
     more_candidates,
+    rows_of_linear,
     second_level,
     slower_booster,
     slowness,
@@ -57,7 +58,7 @@ from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.bins import SharedBins
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import Folds, OutOfFold, OutOfTime
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
 from xdcc.base.process import late_interrupt
@@ -65,10 +66,10 @@ from xdcc.base.progress import progress_bar
 from xdcc.base.side_by_side import n_at_once, run_all
 from xdcc.base.workers import agreed, largest, sample_of_all
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
+from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_tested
 from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
-from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.decision.out_of_fold import margins_by, out_of_fold
 from xdcc.decision.proba_measures import proba_measure
 from xdcc.decision.rule_choice import (
     RuleChoice,
@@ -374,10 +375,9 @@ class Search:
     ) -> None:
         self._data, self._folds = data._replace(bins=SharedBins()), folds
         self._tested, self._folds_of_tested = folds.of_tested(data)
-        self._parts = folds.test
+        self._rows_tested = slice(None) if folds.tested.all() else np.flatnonzero(folds.tested)
         if folds.n_folds == 1:
-            self._parts = parts_of_fold(folds, seed)
-            self._folds_of_tested = self._parts[folds.tested]
+            self._folds_of_tested = parts_of_fold(folds, seed)[self._rows_tested]
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
@@ -652,7 +652,8 @@ class Search:
             return None
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
-        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), self._predictors(found)
+        raw = found.margins[self._rows_tested].astype(np.float32)
+        n_seeds, estimators = 1, self._predictors(found)
         if earlier is not None:
             n_seeds += earlier.n_seeds
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
@@ -661,7 +662,7 @@ class Search:
         ended = time.perf_counter()
         self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
-        return _Tried(member, margins[self._folds.tested], ended - begun, watch)
+        return _Tried(member, margins, ended - begun, watch)
 
     def _enter(self, tried: _Tried) -> bool:
         """Let a candidate enter the mixture if that improves; return whether it does.
@@ -760,8 +761,10 @@ class Search:
         return second_level(self._shape, n_members, self._budget.seconds)
 
     def _calibrate(self, margins: NDArray[np.floating]) -> Calibrated[LabelCalibration]:
-        data = self._data._replace(X=margins.astype(np.float64))
-        return calibrate_labels(data, self._parts, self._budget.entries)
+        """Calibrate margins of the rows that a fold tests."""
+        data = self._tested._replace(X=margins.astype(np.float64))
+        whole = LabelCalibration.without_scaling(self._data)
+        return calibrate_tested(whole, data, self._folds_of_tested, self._budget.entries)
 
     def _list(
         self, candidate: Candidate, n_seeds: int, unfitted: Any, margins: Floats, seconds: float
@@ -807,6 +810,8 @@ class Search:
             return watch.ends(n_steps)
 
         try:
+            if candidate.kind is LogisticLabels and self._shape.n_folds == 1:
+                return self._train_linear(estimator, is_over)
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except OutOfTime:
             self._abandon(candidate, time.perf_counter() - begun, "out of time")
@@ -818,6 +823,18 @@ class Search:
             self._left_out.add(f"The candidate {candidate.name!r} is left out. {error}")
             self._abandon(candidate, time.perf_counter() - begun, "out of memory")
             return None
+
+    def _train_linear(self, estimator: LogisticLabels, should_end: ShouldEnd) -> OutOfFold:
+        """Train linear models of one fold on as many rows as they need."""
+        data, n_rows = self._data, rows_of_linear(self._shape)
+        rows = np.random.default_rng(self._seed).permutation(len(data.Y))[:n_rows]
+        rows.sort()
+        folds = Folds(self._folds.test[rows])
+        found = out_of_fold(estimator, data.part(rows), folds, should_end=should_end)
+        margins = np.full(data.Y.shape, np.nan, np.float32)
+        (model,) = found.estimators
+        margins[self._rows_tested] = margins_by(model, self._tested.X, data.Y.shape[1])
+        return found._replace(margins=margins)
 
 
 def _on_all_rows(unfitted: Any, n_models: int, data: FitData, seed: int) -> list[Any]:

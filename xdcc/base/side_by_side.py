@@ -422,6 +422,7 @@ class _Pool:
                 if error is not None and not isinstance(error, _Ended) and job.error is None:
                     job.error = error
                 self._changed.notify_all()
+            del found, job, step, error  # what they hold is free while this thread waits
 
     def _next(self, awaited: _Job | None) -> tuple[_Job, Step] | None:
         """Take a step of the first job that has one, and find out which jobs are over."""

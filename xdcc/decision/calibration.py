@@ -332,13 +332,27 @@ def calibrate_labels(
     X are margins by models that have not seen the row. Rows whose fold is -1, which have none, only
     tell whether a label is constant; their margins are NaN, but for constant labels.
     """
-    found = LabelCalibration.without_scaling(data)
-    varied = found.constant.varied
+    tested = folds >= 0
+    part = data if tested.all() else data.take(tested)
+    whole = LabelCalibration.without_scaling(data)
+    found = calibrate_tested(whole, part, folds[tested], entries)
+    calibrated = np.full(data.Y.shape, np.nan)
+    calibrated[tested] = found.margins
+    return Calibrated(whole, whole.constant.in_margins(calibrated))
+
+
+def calibrate_tested(
+    whole: LabelCalibration, data: FitData, folds: NDArray[np.intp], entries: int
+) -> Calibrated[LabelCalibration]:
+    """Calibrate labels on rows that all have a fold.
+
+    `whole` has the labels that are constant in all rows; it gets the scaling of the others.
+    """
+    varied = whole.constant.varied
     calibrated = np.full(data.Y.shape, np.nan)
     if varied.any():
-        tested = folds >= 0
-        own = np.ix_(tested, varied)
-        fitted = calibrate(data.X[own], data.Y[own], data.weight[tested], folds[tested], entries)
-        calibrated[own] = fitted.margins
-        found.slope[varied], found.intercept[varied] = fitted.scaling
-    return Calibrated(found, found.constant.in_margins(calibrated))
+        margins, Y = (np.ascontiguousarray(each[:, varied]) for each in (data.X, data.Y))
+        fitted = calibrate(margins, Y, data.weight, folds, entries)
+        calibrated[:, varied] = fitted.margins
+        whole.slope[varied], whole.intercept[varied] = fitted.scaling
+    return Calibrated(whole, whole.constant.in_margins(calibrated))
