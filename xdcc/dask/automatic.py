@@ -82,7 +82,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     _proba_type = np.float64
     _domains = MappingProxyType({"cv": Number(low=2, whole=True)})
 
-    def fit(
+    # Workers cannot call the client's function, and an interrupt reaches the client alone.
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         Y: Any,
