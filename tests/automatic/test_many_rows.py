@@ -90,6 +90,7 @@ def test_a_linear_model_of_one_fold_learns_from_a_sample(monkeypatch):
 
     def spied(estimator, data, folds, **others):
         trained.append((type(estimator).__name__, len(data.Y)))
+        assert 0.2 < (folds.test == 0).mean() < 0.45
         return out_of_fold(estimator, data, folds, **others)
 
     monkeypatch.setattr(search, "out_of_fold", spied)

@@ -825,7 +825,8 @@ class Search:
     def _train_linear(self, estimator: LogisticLabels, should_end: ShouldEnd) -> OutOfFold:
         """Train linear models of one fold on as many rows as they need."""
         data, n_rows = self._data, rows_of_linear(self._shape)
-        rows = np.random.default_rng(self._seed).permutation(len(data.Y))[:n_rows]
+        # Not in the order in which the fold was drawn.
+        rows = np.random.default_rng([self._seed, 1]).permutation(len(data.Y))[:n_rows]
         rows.sort()
         folds = Folds(self._folds.test[rows])
         found = out_of_fold(estimator, data.part(rows), folds, should_end=should_end)

@@ -82,7 +82,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     _proba_type = np.float64
     _domains = MappingProxyType({"cv": Number(low=2, whole=True)})
 
-    def fit(
+    def fit(  # type: ignore[override]  # without a callback, which workers could not call
         self,
         X: Any,
         Y: Any,
