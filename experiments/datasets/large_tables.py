@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.engine.registry import DataSet
 from xdcc.data import MultiLabelDataset
+from xdcc.data.dataset import FeatureType
 
 REFERENCE = "generated, see experiments/datasets/large_tables.py"
 
@@ -54,7 +55,7 @@ def make_table(kind: Kind, n_rows: int, seed: int) -> MultiLabelDataset:
     Examples
     --------
     >>> make_table(KINDS["categories"], 100, seed=0)
-    <MultiLabelDataset 'large': 100 samples, 48 features (dense), 20 labels, cardinality 5.120>
+    <MultiLabelDataset 'large': 100 samples, 48 features (dense), 20 labels, cardinality 5.910>
     """
     random = np.random.default_rng(seed)
     factors = _normal(random, n_rows, _N_FACTORS)
@@ -72,13 +73,15 @@ def make_table(kind: Kind, n_rows: int, seed: int) -> MultiLabelDataset:
         columns.append(level[:, np.newaxis].astype(np.float32))
     odds += random.uniform(kind.lowest, kind.highest, _N_LABELS).astype(np.float32)
     Y = random.random(odds.shape, np.float32) < 1 / (1 + np.exp(-odds))
+    numeric: list[FeatureType] = ["numeric"] * kind.n_features
+    nominal: list[FeatureType] = ["nominal"] * len(levels)
     names = [f"x{j}" for j in range(kind.n_features)] + [f"c{n}" for n in levels]
     of_levels = [tuple(f"level {i}" for i in range(n)) for n in levels]
     return MultiLabelDataset(
         X=np.hstack(columns).astype(np.float64),
         Y=Y.astype(np.int8),
         feature_names=tuple(names),
-        feature_types=("numeric",) * kind.n_features + ("nominal",) * len(levels),
+        feature_types=(*numeric, *nominal),
         categories=(None,) * kind.n_features + tuple(of_levels),
         label_names=tuple(f"y{k}" for k in range(_N_LABELS)),
         name="large",

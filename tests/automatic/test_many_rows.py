@@ -170,16 +170,29 @@ def test_boosters_set_the_pace_of_the_next(monkeypatch):
 
     def spied(self, tried):
         learn(self, tried)
-        rounds = 2 * tried.watch.n_steps if tried.watch.is_cut else tried.member.unfitted
-        paces.append((tried.member.candidate, rounds, self._pace.needed))
+        paces.append((tried, self._pace.needed))
 
     monkeypatch.setattr(search.Search, "_learn", spied)
     monkeypatch.setattr(search, "_MOST_FAILURES", 2)
     xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
-    for candidate, rounds, needed in paces:
-        if candidate.params.get("labels_per_tree") == 0:
-            n_rounds = rounds if isinstance(rounds, int) else rounds.n_estimators
-            assert needed == max(15, candidate.params["learning_rate"] * n_rounds)
+    for tried, needed in paces:
+        params = tried.member.candidate.params
+        if params.get("labels_per_tree") == 0:
+            assert not tried.watch.is_cut
+            n_best = tried.member.unfitted.n_estimators
+            assert needed == max(15, params["learning_rate"] * n_best)
+
+
+def test_boosters_that_are_cut_are_followed_by_fast_ones(monkeypatch):
+    def first_is_cut(self, tried):
+        tried.watch.is_cut = tried.member.candidate.name.startswith("first")
+        learn(self, tried)
+
+    learn = search.Search._learn
+    monkeypatch.setattr(search.Search, "_learn", first_is_cut)
+    monkeypatch.setattr(search, "_MOST_FAILURES", 2)
+    model = xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
+    assert model.summary_["candidate"][1] == "all labels, depth 4, rate 0.3"
 
 
 def test_the_end_is_told(monkeypatch):
