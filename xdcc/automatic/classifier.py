@@ -84,8 +84,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         or the threshold itself. The rule that is best for the measure predicts the others.
         No order-free chain is tried then.
     time_budget : float or None, default=None
-        Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it, as fast as
-        it learns then on this machine. The members of the mixture are averaged over several seeds
+        Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it; its rounds
+        decide how fast others have to learn on this machine. The members of the mixture are averaged over several seeds
         and more candidates are tried as long as it lasts, until twelve in turn have not helped;
         then the members are trained on all rows. None sets no limit; only then do the same data and
         seed give the same model on every machine.
