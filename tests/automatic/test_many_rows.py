@@ -123,7 +123,7 @@ def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
     table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
     assert table.candidate.tolist() == [
-        *("all labels, depth 4, rate 0.4", "linear", "all labels, depth 4, rate 0.05")
+        *("all labels, depth 4, rate 0.4", "linear", "all labels, depth 4, rate 0.1")
     ]
     assert table.rounds[0] + table.rounds[2] < ROUNDS_OF_ONE_FOLD
     monkeypatch.setattr(search, "ROUNDS_OF_ONE_FOLD", int(table.rounds[0]) + 40)

@@ -87,8 +87,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it; its rounds
         decide how fast others have to learn on this machine. The members of the mixture are
         averaged over several seeds and more candidates are tried as long as it lasts, until twelve
-        in turn have not helped; then the members are trained on all rows. None sets no limit; only then do the same data and
-        seed give the same model on every machine.
+        in turn have not helped; then the members are trained on all rows. None sets no limit; only
+        then do the same data and seed give the same model on every machine.
     {cv}
         With a number of folds and so many rows that the log-loss of one fold has a standard error
         of one percent at most, which takes 50,000 rows or more, only one random fold is tested;
