@@ -65,7 +65,9 @@ DatasetName = Annotated[str, AfterValidator(_known_dataset)]
 MethodName = Annotated[str, AfterValidator(_known_method)]
 
 
-Figure = Literal["xdcc_heat_maps", "time_against_f1", "loss_plane", "rdt_sequences"]
+Figure = Literal[
+    "xdcc_heat_maps", "time_against_f1", "loss_against_seconds", "loss_plane", "rdt_sequences"
+]
 """Names of `experiments.report.figures.FIGURES`, which is slow to import."""
 
 

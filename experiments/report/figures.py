@@ -95,6 +95,32 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     return figure
 
 
+def loss_against_seconds(results: Results, section: Section) -> Figure:
+    """Draw how a measure and the training time of lines compare with those of the first line.
+
+    A point for each data set; both axes are ratios to the section's first line.
+    """
+    first, *others = section.lines or list(results.table["line"].unique())
+    measure = section.measures[0]
+    scores = section_scores(results, section, measure)
+    seconds = section_scores(results, section, "train_time")
+    figure, axes = panels(1, 1, 4.6, 7.5)
+    ax = axes[0, 0]
+    for number, line in enumerate(line for line in others if line in scores):
+        x, y = seconds[line] / seconds[first], scores[line] / scores[first]
+        ax.plot(x, y, MARKERS[number], color=f"C{number % 7}", linestyle="", label=line)
+    ax.axhline(1, color="0.4", linewidth=0.8)
+    ax.axvline(1, color="0.4", linewidth=0.8)
+    ax.set(
+        xscale="log",
+        xlabel=f"training time / that of {first}",
+        ylabel=f"{MEASURES[measure].title} / that of {first}",
+    )
+    plain_logarithmic(ax.xaxis)
+    common_legend(figure, ax)
+    return figure
+
+
 def loss_plane(results: Results, section: Section) -> Figure:
     """Draw Figure 1 of the BOOMER paper: one loss against another as stages are added.
 
@@ -157,6 +183,12 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
 
 FIGURES: dict[str, Callable[[Results, Section], Figure]] = {
     function.__name__: function
-    for function in (xdcc_heat_maps, time_against_f1, loss_plane, rdt_sequences)
+    for function in (
+        xdcc_heat_maps,
+        time_against_f1,
+        loss_against_seconds,
+        loss_plane,
+        rdt_sequences,
+    )
 }
 """The functions by the names that a configuration's `draw` uses."""

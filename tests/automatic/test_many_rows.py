@@ -33,13 +33,13 @@ def frequent(n_rows):
 
 
 def test_many_rows_need_one_fold():
-    folds = one_fold(of_labels(frequent(200_000)), 5, seed=0)
+    folds = one_fold(of_labels(frequent(50_000)), 5, seed=0)
     assert folds.n_folds == 1
-    assert folds.tested.sum() == 40_000
+    assert folds.tested.sum() == 10_000
     np.testing.assert_array_equal(folds.trains(0), ~folds.tested)
-    again = one_fold(of_labels(frequent(200_000)), 5, seed=0)
+    again = one_fold(of_labels(frequent(50_000)), 5, seed=0)
     np.testing.assert_array_equal(folds.test, again.test)
-    assert one_fold(of_labels(frequent(199_000)), 5, seed=0) is None
+    assert one_fold(of_labels(frequent(49_000)), 5, seed=0) is None
 
 
 def test_rare_labels_need_more_rows():
@@ -90,6 +90,7 @@ def test_a_linear_model_of_one_fold_learns_from_a_sample(monkeypatch):
 
     def spied(estimator, data, folds, **others):
         trained.append((type(estimator).__name__, len(data.Y)))
+        assert 0.2 < (folds.test == 0).mean() < 0.45
         return out_of_fold(estimator, data, folds, **others)
 
     monkeypatch.setattr(search, "out_of_fold", spied)
@@ -122,7 +123,7 @@ def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
     table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
     assert table.candidate.tolist() == [
-        *("all labels, depth 4, rate 0.4", "linear", "all labels, depth 4, rate 0.05")
+        *("all labels, depth 4, rate 0.4", "linear", "all labels, depth 4, rate 0.1")
     ]
     assert table.rounds[0] + table.rounds[2] < ROUNDS_OF_ONE_FOLD
     monkeypatch.setattr(search, "ROUNDS_OF_ONE_FOLD", int(table.rounds[0]) + 40)
@@ -169,16 +170,29 @@ def test_boosters_set_the_pace_of_the_next(monkeypatch):
 
     def spied(self, tried):
         learn(self, tried)
-        rounds = 2 * tried.watch.n_steps if tried.watch.is_cut else tried.member.unfitted
-        paces.append((tried.member.candidate, rounds, self._pace.needed))
+        paces.append((tried, self._pace.needed))
 
     monkeypatch.setattr(search.Search, "_learn", spied)
     monkeypatch.setattr(search, "_MOST_FAILURES", 2)
     xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
-    for candidate, rounds, needed in paces:
-        if candidate.params.get("labels_per_tree") == 0:
-            n_rounds = rounds if isinstance(rounds, int) else rounds.n_estimators
-            assert needed == max(15, candidate.params["learning_rate"] * n_rounds)
+    for tried, needed in paces:
+        params = tried.member.candidate.params
+        if params.get("labels_per_tree") == 0:
+            assert not tried.watch.is_cut
+            n_best = tried.member.unfitted.n_estimators
+            assert needed == max(15, params["learning_rate"] * n_best)
+
+
+def test_boosters_that_are_cut_are_followed_by_fast_ones(monkeypatch):
+    def first_is_cut(self, tried):
+        tried.watch.is_cut = tried.member.candidate.name.startswith("first")
+        learn(self, tried)
+
+    learn = search.Search._learn
+    monkeypatch.setattr(search.Search, "_learn", first_is_cut)
+    monkeypatch.setattr(search, "_MOST_FAILURES", 2)
+    model = xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
+    assert model.summary_["candidate"][1] == "all labels, depth 4, rate 0.3"
 
 
 def test_the_end_is_told(monkeypatch):

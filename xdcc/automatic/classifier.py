@@ -84,14 +84,14 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         or the threshold itself. The rule that is best for the metric predicts the others.
         No order-free chain is tried then.
     time_budget : float or None, default=None
-        Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it, as fast as
-        it learns then on this machine. The members of the mixture are averaged over several seeds
-        and more candidates are tried as long as it lasts, until twelve in turn have not helped;
-        then the members are trained on all rows. None sets no limit; only then do the same data and
-        seed give the same model on every machine.
+        Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it; its rounds
+        decide how fast others have to learn on this machine. The members of the mixture are
+        averaged over several seeds and more candidates are tried as long as it lasts, until twelve
+        in turn have not helped; then the members are trained on all rows. None sets no limit; only
+        then do the same data and seed give the same model on every machine.
     {cv}
         With a number of folds and so many rows that the log-loss of one fold has a standard error
-        of half a percent at most, which takes 200,000 rows or more, only one random fold is tested;
+        of one percent at most, which takes 50,000 rows or more, only one random fold is tested;
         of two percent, 12,500 rows or more, if `time_budget` is short for them.
     refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that

@@ -15,7 +15,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds
 from xdcc.base.label_rows import sample_rows
 
-MOST_ERROR, MOST_ERROR_IN_HASTE = 0.005, 0.02
+MOST_ERROR, MOST_ERROR_IN_HASTE = 0.01, 0.02
 """Standard error of a fold's log-loss, as a share of the loss, with which one fold is enough; and
 where a time budget is too short for boosters of several folds."""
 

@@ -389,7 +389,7 @@ class Search:
         self._table: list[dict[str, Any]] = []
         self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
         self._has_booster = self._lacks_booster = False
-        self._pace, self._slowness, self._is_enough = ANY_PACE, 1.0, True
+        self._pace, self._slowness = ANY_PACE, 1.0
         self._end = "all candidates were tried"
         self._left_out: set[str] = set()
         # Trainings on all rows that would take as long as those of all folds.
@@ -544,9 +544,8 @@ class Search:
         self._slowness = slowness(candidate, watch.seconds_per_step())
         self._budget.learn(candidate, self._slowness * candidate.seconds)
         if candidate.params["labels_per_tree"] == 0:
-            self._is_enough = not watch.is_cut
-            rounds = 2 * watch.n_steps if watch.is_cut else tried.member.unfitted.n_estimators
-            needed = rounds * candidate.params["learning_rate"]
+            n_best = tried.member.unfitted.n_estimators
+            needed = np.inf if watch.is_cut else n_best * candidate.params["learning_rate"]
             self._pace = Pace(needed=max(ANY_PACE.needed, needed))
 
     def _pace_of_next(self) -> Pace:
@@ -556,12 +555,16 @@ class Search:
         return self._pace._replace(longest=longest / self._slowness)
 
     def _candidates(self) -> Iterator[Candidate]:
+        """List what is tried in a time budget.
+
+        Until a booster has had time for all rounds that it needs, another one gains most.
+        """
         usual = usual_candidates(self._shape, self._pace_of_next())
-        first = usual[: 0 if self._is_enough else 1]  # it gains most
+        first = usual[: 1 if self._pace.needed == np.inf else 0]
         yield from (*first, *sorted(usual[len(first) :], key=lambda candidate: candidate.seconds))
         others = more_candidates(self._shape, self._seed, self._pace_of_next)
         while True:
-            for name in list(self._mixture.names):
+            for name in list(self._mixture.names) if self._pace.needed < np.inf else []:
                 if name in self._members and self._members[name].candidate.is_worth_repeating:
                     yield self._members[name].candidate
             yield next(others)
@@ -827,7 +830,8 @@ class Search:
     def _train_linear(self, estimator: LogisticLabels, should_end: ShouldEnd) -> OutOfFold:
         """Train linear models of one fold on as many rows as they need."""
         data, n_rows = self._data, rows_of_linear(self._shape)
-        rows = np.random.default_rng(self._seed).permutation(len(data.Y))[:n_rows]
+        # Not in the order in which the fold was drawn.
+        rows = np.random.default_rng([self._seed, 1]).permutation(len(data.Y))[:n_rows]
         rows.sort()
         folds = Folds(self._folds.test[rows])
         found = out_of_fold(estimator, data.part(rows), folds, should_end=should_end)

@@ -35,6 +35,9 @@ from xdcc.base.workers import grand_total, rows_of_all
 _LOOKS = 50
 """After ``n`` rounds, the log-loss is computed again after the next ``n // _LOOKS``, at least 1."""
 
+_APART_OF_ONE_FOLD = 4
+"""So many at least with one fold: there are many rows."""
+
 
 class LogLoss:
     """Sum of the log-loss over known labels, by margins.
@@ -181,11 +184,11 @@ def train_out_of_fold(
     return OutOfFold(training.best_margins, models, unfitted)
 
 
-def _looks(n_estimators: int) -> list[int]:
+def _looks(n_estimators: int, apart: int = 1) -> list[int]:
     """List after how many rounds the log-loss is computed, from 0, where there is none."""
     looks = [0]
     while looks[-1] < n_estimators:
-        looks.append(min(looks[-1] + max(1, looks[-1] // _LOOKS), n_estimators))
+        looks.append(min(looks[-1] + max(apart, looks[-1] // _LOOKS), n_estimators))
     return looks
 
 
@@ -216,7 +219,7 @@ class _OutOfFold:
         should_end: ShouldEnd | None,
     ) -> None:
         self._patience, self._should_end = patience, should_end
-        self._rounds = _looks(n_estimators)
+        self._rounds = _looks(n_estimators, 1 if folds.n_folds > 1 else _APART_OF_ONE_FOLD)
         # The bins come from all rows with their weights: they are made before a fold is left out.
         self._matrices, self._weight = _matrices(data, params, folds.n_folds), _weights(data)
         self.matrix = self._matrices[0]

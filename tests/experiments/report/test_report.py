@@ -285,7 +285,7 @@ def test_report_of_tiny(tiny, tiny_store, tmp_path):
     for section in tiny.report:
         assert f"## {section.title}" in text
     figures = re.findall(r"\(figures/([^)]+)\.svg\)", text)
-    assert len(figures) == 5
+    assert len(figures) == 6
     assert "**Undecided**: XDCC cumulated is best in F1. A paired t-test" in text
     for name in figures:
         ElementTree.parse(tmp_path / "figures" / f"{name}.svg")
