@@ -98,7 +98,7 @@ def test_results_of_tiny(tiny, tiny_store):
     }
     for row in results.table.itertuples():
         record = records[tiny.methods[row.line].method, row.fold, repr(row.params)]
-        assert record["result"]["readings"][row.reading]["example_f1"] == row.example_f1
+        assert record["result"]["readings"][row.rule]["example_f1"] == row.example_f1
         assert record["result"]["rows"] == {"train": row.train_rows, "test": row.test_rows}
         assert record["run"]["versions"]["numpy"] in results.versions["numpy"]
         assert row.tuning_time > 0
@@ -428,7 +428,7 @@ def test_quality_and_time_shows_every_method_and_fills_those_that_none_beats():
 EMPTY = pd.DataFrame(columns=["data"])
 
 
-def test_readings_of_measures_by_hand():
+def test_decision_rules_of_measures_by_hand():
     Y, Y_pred = np.array([[1, 0, 0], [0, 0, 0]]), np.array([[1, 0, 0], [1, 0, 0]])
     found = measure_labels(Y, Y_pred)
     assert found["example_f1_zero"] == 0.5
@@ -477,7 +477,7 @@ def test_bbc_cv_of_all_combinations(write_config, folder):
         "method": "boomer",
         "params": {"n_rules": 60},
         "grid": {"l2": [1.0, 4.0], "learning_rate": [0.3]},
-        "readings": ["labels", "50 rules"],
+        "rules": ["labels", "50 rules"],
         "tuned_for": "subset_loss",
     }
     section = {"kind": "bbc_cv", "title": "", "measures": ["subset_loss", "hamming_loss"]}
@@ -508,7 +508,7 @@ def test_bbc_cv_of_all_combinations(write_config, folder):
     chosen = bbc_cv((np.column_stack(wrong) > 0).astype(float), random_state=SEED)
     low, high = (100 * bound for bound in chosen.interval)
     assert f"| {100 * chosen.estimate:.2f}, {low:.2f} to {high:.2f} |" in line
-    names = [f"l2 {l2}, {reading}" for l2 in (1.0, 4.0) for reading in ("labels", "50 rules")]
+    names = [f"l2 {l2}, {rule}" for l2 in (1.0, 4.0) for rule in ("labels", "50 rules")]
     assert line.endswith(f"| {names[chosen.best]} |")
 
 
