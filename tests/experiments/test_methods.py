@@ -2,7 +2,7 @@
 
 Boosters end at their best round; every decision rule predicts as the classifier itself; chains of
 logistic regressions have independent labels, the chain rule and the search for modes; mixtures of
-every size and trees that are walked again stand for scripts of old.
+every size and trees that are walked again replace earlier scripts.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is tried: a rule from the sizes of X and Y, the same on every machine.
+"""Chooses the candidates from the sizes of X and Y, equally on every machine.
 
 :func:`usual_candidates` are tried in any case, :func:`more_candidates` as long as a time budget
 lasts. Three families make different errors, so their mixtures are better than each:
@@ -190,7 +190,7 @@ def usual_candidates(shape: Shape, time_budget: float = np.inf) -> list[Candidat
     Parameters
     ----------
     shape : Shape
-        Of the data.
+        Shape of the data.
     time_budget : float, default=inf
         Seconds for all of them: with less time, boosters learn faster.
 
@@ -224,9 +224,9 @@ def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Ite
     Parameters
     ----------
     shape : Shape
-        Of the data.
+        Shape of the data.
     seed : int
-        Of the drawn parameters.
+        Seed for the drawn parameters.
     time_budget : float, default=inf
         As in :func:`usual_candidates`.
 

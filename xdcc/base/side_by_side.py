@@ -417,7 +417,7 @@ class _Pool:
 
 
 class _Here(threading.local):
-    """What the current thread works for."""
+    """The training that the current thread works for."""
 
     pool: _Pool | None = None
     job: _Job | None = None

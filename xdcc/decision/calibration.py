@@ -289,7 +289,7 @@ class ConstantLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelCalibration:
-    """What calibrates margins, for each label.
+    """Calibrates the margins of each label.
 
     Attributes
     ----------

@@ -416,12 +416,12 @@ def test_quality_and_time_shows_every_method_and_fills_those_that_none_beats():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.3, 0.6, 12)
     good = base + rng.uniform(0.1, 0.2, 12)
-    quality = pd.DataFrame({"cheap": base, "good": good, "dear": base + 0.01})
-    seconds = pd.DataFrame({"cheap": 0.1, "good": 1.0, "dear": 10.0}, index=quality.index)
+    quality = pd.DataFrame({"cheap": base, "good": good, "costly": base + 0.01})
+    seconds = pd.DataFrame({"cheap": 0.1, "good": 1.0, "costly": 10.0}, index=quality.index)
     figure = quality_and_time(quality, seconds, "example_f1", "training")
     numbers = {text.get_text(): text.get_color() for text in figure.axes[0].texts[1:]}
-    assert numbers == {"1": "white", "2": "black", "3": "white"}  # good, dear, cheap
-    assert figure.axes[0].texts[0].get_text() == " 1  good\n 2  dear\n 3  cheap"
+    assert numbers == {"1": "white", "2": "black", "3": "white"}  # good, costly, cheap
+    assert figure.axes[0].texts[0].get_text() == " 1  good\n 2  costly\n 3  cheap"
     plt.close(figure)
 
 

@@ -53,7 +53,7 @@ struct CategoryKey {
   float unit{0.0f}, square{0.0f};
   std::uint32_t n_rows{0};
 
-  /** @brief How far the key is off at most, all but surely: rows' integers by a unit each. */
+  /** @brief Bound of the error of the key, with high probability: a unit for each row. */
   [[nodiscard]] float Error() const {
     auto const n = static_cast<float>(n_rows);
     return 1e-6f * size + std::min(n * unit, 4.0f * std::sqrt(n * square));

@@ -189,7 +189,7 @@ inline AlignedArray<std::int32_t> SumTotals(LocalRows const& rows,
   return totals;
 }
 
-/** @brief How many integers a sum of `n_rows` of them is off at most, all but surely. */
+/** @brief Bound of the error of a sum of `n_rows` integers, with high probability. */
 inline double RoundingOf(double sum, double n_rows, double total) {
   // Rounded up and down at random, or all alike: then by as much as an average row, or some times
   // more where rows differ.
