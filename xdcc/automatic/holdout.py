@@ -36,8 +36,9 @@ def relative_error(data: FitData, n_rows: int) -> float:
     Returns
     -------
     float
-        Error for a model that predicts the frequency of each label, if the standard deviation of its
-        losses is at least their mean, as that of better models is. Infinity if no label is known.
+        Error for a model that predicts the frequency of each label, if the standard deviation of
+        its losses is at least their mean, as that of better models is. Infinity if no label is
+        known.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """``FrameReader``: rows of a pandas DataFrame as numbers, without making other frames of them.
 
-A service gets one row at a time, for which the input check of estimators is expensive: it copies the
-frame and looks at each column several times. Frames that the reader rejects go through that check,
+For single rows, the input check of estimators is expensive: it copies the frame and looks at each column several times. Frames that the reader rejects go through that check,
 which also raises the errors.
 """
 
