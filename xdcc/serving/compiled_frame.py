@@ -1,7 +1,8 @@
 """``FrameReader``: rows of a pandas DataFrame as numbers, without making other frames of them.
 
-For single rows, the input check of estimators is expensive: it copies the frame and looks at each column several times. Frames that the reader rejects go through that check,
-which also raises the errors.
+For single rows, the input check of estimators is expensive: it copies the frame and looks at each
+column several times. Frames that the reader rejects go through that check, which also raises the
+errors.
 """
 
 from typing import Any, Self
