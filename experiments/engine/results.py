@@ -50,9 +50,9 @@ class Results:
     failures: pd.DataFrame
     # Number of unfinished groups, without methods that are not installed.
     n_missing: int
-    # Of each package the versions that made the results, sorted.
+    # By package: the versions that made the results, sorted.
     versions: dict[str, list[str]] = field(default_factory=dict)
-    # Of each record that was read, including those of trials, by the task's name.
+    # By record that was read, including those of trials, by the task's name.
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     def scores(self, measure: str) -> pd.DataFrame:

@@ -56,7 +56,7 @@ _ROUNDS_TIMES_RATE = 15
 """About how many boosting rounds are needed, times the learning rate."""
 
 _RATES_OF_FIRST = (0.05, 0.1, 0.2, 0.3, 0.5)
-"""Learning rates of a booster that is to be a good model soon."""
+"""Learning rates of the boosters that should be good after a short time."""
 
 _FIRST = "first"
 """Begin of that booster's name."""

@@ -88,7 +88,7 @@ _OVERRUN_OF_SECOND_LEVEL = 2.0
 as many rounds as estimated even where the members take ten times their estimates."""
 
 _LEAST_ROWS = 300
-"""With fewer rows models of all rows were no better than those of the folds."""
+"""With fewer rows, models of all rows were no better than those of the folds."""
 
 _N_ON_ALL_ROWS = 2
 """Models of all rows for each member without a time budget, or with one too short for more."""

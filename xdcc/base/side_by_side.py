@@ -119,7 +119,7 @@ def n_ahead() -> int:
 def run_all[T](tasks: Sequence[Callable[[], T]]) -> list[T]:
     """Call functions, side by side in a block of :func:`side_by_side`; return what they return.
 
-    If one raises an exception, so does this, and no further one is begun.
+    If one raises an exception, this raises it, and starts no other.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def train_order_free(
     # The last one is trained on all rows.
     *boosters, final = [xgb.Booster(params, [own]) for own in matrices]
 
-    # What is not left out has no part in the loss.
+    # The loss covers only the labels that are left out.
     truth[~np.any(held_out, axis=0)] = np.nan
     loss = LogLoss(truth, every)
     total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))

@@ -73,7 +73,7 @@ cdef class _Scanner:
     cdef vector[int64_t] queue, level
     cdef vector[char] taken
 
-    # What both forms have in common
+    # Shared by both forms
 
     cdef object model(self):
         if self.end < 2 or self.data[0] != b"{":

@@ -45,7 +45,7 @@ class SpanRecorder {
    */
   void Run(char const* name, std::size_t n_tasks, int n_threads, Task task, void* data);
   /**
-   * @brief What was recorded until now, in nanoseconds, as JSON.
+   * @brief Return the records until now, in nanoseconds, as JSON.
    *
    * {"total": ..., "names": [...], "regions": [[name, begin, end, [time of each task]], ...]}
    */

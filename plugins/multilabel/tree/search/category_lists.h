@@ -67,7 +67,7 @@ struct CategoryBuffer {
   std::vector<ListEntry> entries;
 };
 
-/** @brief What the keys of a chunk's labels are made from; every array by padded label. */
+/** @brief Inputs of the keys of a chunk's labels; every array by padded label. */
 struct KeyParam {
   float const* grad_scale;
   float const* hess_scale;
@@ -214,7 +214,7 @@ inline void SumCategories(std::size_t b, std::uint32_t i, LabelChunk const& chun
                               node->row_set->rows.Values(chunk), slots.Of(chunk, slots.first[i]));
 }
 
-/** @brief What the categories of a parent's list have left when a child's are taken away. */
+/** @brief Sums of the categories of a parent's list less those of a child. */
 inline void SubtractCategories(LabelChunk const& chunk, CategorySlots const& all,
                                std::uint32_t origin, CategorySlots const& part,
                                std::uint32_t part_list, CategorySlots* other,

@@ -57,7 +57,7 @@ struct ListRange {
 };
 
 /**
- * @brief What the scan takes into account; each rule has its own loops.
+ * @brief The conditions that the scan considers; each rule has its own loops.
  *
  * Only with the last three may labels not count.
  */
@@ -70,7 +70,7 @@ enum class ScanRule {
   kBounded,  // also weights that monotone constraints bound
 };
 
-/** @brief What the scan finds out about the children of a split, apart from scores: a bit each. */
+/** @brief Findings of the scan about the children of a split, apart from scores: a bit each. */
 struct ReachBits {
   /** @brief A label surely counts on the left; if all must: one may not. */
   static constexpr std::int32_t kLeft = 1;

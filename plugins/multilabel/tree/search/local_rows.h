@@ -69,7 +69,7 @@ class LocalRows {
             rows_.size() >= RowUnits::kFewRows};
   }
   [[nodiscard]] bool IsPacked() const { return is_packed_; }
-  /** @brief What an integer counts, by padded label; 0 for paddings. */
+  /** @brief Unit of the integers, by padded label; 0 for paddings. */
   [[nodiscard]] float const* GradScale() const { return grad_scale_.Data(); }
   [[nodiscard]] float const* HessScale() const { return hess_scale_.Data(); }
 

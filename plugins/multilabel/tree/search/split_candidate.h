@@ -97,7 +97,7 @@ struct RunningBest {
   }
 };
 
-/** @brief What is needed to turn a candidate into a split. */
+/** @brief The data that turn a candidate into a split. */
 struct CandidateContext {
   BinIndex const& index;
   common::HistogramCuts const& cuts;
@@ -115,7 +115,7 @@ struct CandidateContext {
   }
 };
 
-/** @brief What a thread decides with. */
+/** @brief Working memory of a thread that decides. */
 struct ThreadScanners {
   SplitEvaluator numbers;
   CategoryScanner categories;
