@@ -3,7 +3,11 @@
 import tomllib
 from pathlib import Path
 
-_MODULES = {"mlrl-boomer": "mlrl", "scikit-multilearn-ng": "skmultilearn"}
+_MODULES = {
+    "mlrl-boomer": "mlrl",
+    "optuna-integration": "optuna",
+    "scikit-multilearn-ng": "skmultilearn",
+}
 """Names of modules that differ from the package's."""
 
 _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"

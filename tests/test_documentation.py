@@ -38,7 +38,16 @@ PAGES = [
     *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
 ]
 GUIDE = [page for page in PAGES if page.parent.name in ("start", "guide")]
-OPTIONAL = ("onnxruntime", "treelite", "mlflow", "skops", "shap", "optuna", "sklearn.callback")
+OPTIONAL = (
+    "onnxruntime",
+    "treelite",
+    "mlflow",
+    "skops",
+    "shap",
+    "optuna",
+    "optuna_integration",
+    "sklearn.callback",
+)
 """Modules that examples of pages import and that need not be installed."""
 FOLDERS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
 
