@@ -59,7 +59,7 @@ _RATES_OF_FIRST = (0.05, 0.1, 0.2, 0.3, 0.5)
 """Learning rates of the boosters that should be good after a short time."""
 
 _FIRST = "first"
-"""Begin of that booster's name."""
+"""Prefix of that booster's name."""
 
 _SHARE_OF_A_BOOSTER = 0.3
 """Share of a time budget that a booster can take."""

@@ -291,7 +291,7 @@ def _occurring(column: pd.Series) -> NDArray[Any]:
 def _codes(
     X: pd.DataFrame, position: int, categories: NDArray[Any]
 ) -> tuple[NDArray[np.float32], bool]:
-    """Return positions in `categories`, and whether a value is none of them."""
+    """Return positions in `categories`, and whether a value is not among them."""
     column = X.iloc[:, position]
     if len(X) <= _FEW_ROWS and categories.dtype == object:
         codes = _codes_of_few(column, categories)

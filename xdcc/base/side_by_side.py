@@ -86,7 +86,7 @@ def side_by_side(n_jobs: int | None, *, limit_blas: bool = True) -> Iterator[Non
             yield
             return
         with _Pool(count) as pool:
-            # Where the system has no further thread, everything runs in this one.
+            # If the system cannot start another thread, everything runs in this one.
             _here.pool = pool if pool.n_threads else None
             try:
                 yield

@@ -287,7 +287,7 @@ PRIOR_OF_CANDIDATES = 0.5
 BLOCK_ENTRIES = 2**20
 """Rows times labels times beams of a row that are followed at a time."""
 SLACK = np.log(100)
-"""Labelsets a hundred times less probable than the greedy one are no candidates."""
+"""Labelsets a hundred times less probable than the greedy one are not candidates."""
 
 
 class Candidates(NamedTuple):

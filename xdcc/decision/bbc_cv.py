@@ -24,7 +24,7 @@ type Floats = NDArray[np.float64]
 
 
 _DRAWN_AT_ONCE = 2**21
-"""Draws times rows that are there at once: 16 MiB."""
+"""Number of draws times rows in memory at once: 16 MiB."""
 
 
 class Choice(NamedTuple):
