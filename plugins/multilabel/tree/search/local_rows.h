@@ -44,7 +44,7 @@ class LocalRows {
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
    * @param rows   Global indices of the rows, all with a gradient.
-   * @param units  Of the rows on all workers.
+   * @param units  Units of the rows on all workers.
    * @param narrow Whether chunks have `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
