@@ -48,7 +48,7 @@ _MOST_ROWS = 50_000
 """More rows, repeated ones included, take longer and gain little."""
 
 MAX_BIN = 64
-"""Of these boosters and of those whose margins they are trained on."""
+"""Bins of these boosters, and of those whose margins they are trained on."""
 
 
 class OrderFreeBoosters(NamedTuple):

@@ -39,7 +39,7 @@ class SpanRecorder {
   /**
    * @brief Run the tasks of a region and record them.
    *
-   * @param name      Of the region; must live as long as the recorder.
+   * @param name      Name of the region; must live as long as the recorder.
    * @param n_threads Number of threads that share the tasks. If there are more tasks, each has the
    *                  number of the thread that would be free first.
    */

@@ -60,7 +60,7 @@ class GradientSource {
   /**
    * @brief Sketch the gradients of a tree's labels.
    *
-   * @param key    Of the tree.
+   * @param key    Key of the tree.
    * @param labels Its labels: all, or those of its group.
    * @param out    [n_rows, n_dims]
    * @return       The labels' gradients, valid until `SampleRows` or `Separate` is called.

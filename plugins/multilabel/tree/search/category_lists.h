@@ -76,7 +76,7 @@ struct KeyParam {
   float lambda, alpha, max_step;
 };
 
-/** @param sums Of slots. [n, 2 * width] */
+/** @param sums Sums of slots. [n, 2 * width] */
 template <int kVectors>
 XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::size_t n, KeyParam by,
                                               CategoryKey* out) {

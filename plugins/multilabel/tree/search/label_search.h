@@ -147,7 +147,7 @@ class LabelSearch : public SplitSearch {
   void MakeRowSets(Level const& level);
   std::shared_ptr<RowSet> MakeRowSet(NodeRequest const& request, std::vector<bst_idx_t> global_rows,
                                      bool has_lists, std::int32_t n_threads);
-  /** @param totals Of the new row set, or of the smaller sibling. */
+  /** @param totals Sums of the new row set, or of the smaller sibling. */
   void SetNodes(Level const& level, Job const& job, AlignedArray<std::int32_t> totals);
   /** @brief Entries for the lists of a new row set. */
   [[nodiscard]] std::shared_ptr<BlockEntries> TakeEntries();

@@ -182,7 +182,7 @@ struct ScanOutput {
 /**
  * @brief Add up the rows of each bin of a list, for a chunk of `width` labels.
  *
- * @param rows Of the row set.
+ * @param rows Rows of the row set.
  * @param out  The sums of one bin after the other. [number of bins in the list, 2 * width]
  */
 using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, RowValues rows,

@@ -101,7 +101,7 @@ struct RowUnits {
   static constexpr int kGradBits = 15, kHessBits = 16;
 
   /**
-   * @param sizes    Of the rows on all workers.
+   * @param sizes    Gradient sizes of the rows on all workers.
    * @param may_pack Whether coarser units are allowed.
    */
   RowUnits(GradientSizes const& sizes, bool may_pack) : factors(sizes.sums.size(), 0.0f) {
