@@ -8,7 +8,7 @@ pruning, a leaf's error rate is estimated by the upper end of its confidence int
 stays only if its leaves' estimated errors together are more than 0.1 fewer than those of a leaf in
 its place.
 
-Decision rules (readings) turn probabilities into labels without further training.
+Decision rules turn probabilities into labels without further training.
 
 A metric of probabilities says what a labelset or a label was said to be worth. It takes a fitted
 `model`, the `split`, whose rows it predicts, and `Y`, the true labels of these as 0 and 1, of shape
@@ -36,7 +36,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
-from experiments.engine.registry import Labels, Reading, Split, predicted_labels
+from experiments.engine.registry import DecisionRule, Labels, Split, predicted_labels
 from xdcc.base.labels import label_scores
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import apply_thresholds, pcut
@@ -202,21 +202,21 @@ THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.6)
 PRIORS = (0.0, 0.5, 1.0)
 
 
-def probability_readings() -> dict[str, Reading]:
+def probability_rules() -> dict[str, DecisionRule]:
     """Return decision rules: `predict`, thresholds, and the most probable known labelsets.
 
-    A method with `predict_proba` may offer these readings; a configuration that lists several of
+    A method with `predict_proba` may offer these rules; a configuration that lists several of
     them tunes them.
     """
-    readings: dict[str, Reading] = {"labels": predicted_labels}
+    rules: dict[str, DecisionRule] = {"labels": predicted_labels}
     for threshold in THRESHOLDS:
-        readings[f"threshold {threshold}"] = partial(_at_threshold, threshold=threshold)
+        rules[f"threshold {threshold}"] = partial(_at_threshold, threshold=threshold)
     for prior in PRIORS:
-        readings[f"labelset, prior {prior}"] = partial(_known_labelset, prior=prior)
-    return readings
+        rules[f"labelset, prior {prior}"] = partial(_known_labelset, prior=prior)
+    return rules
 
 
-def pcut_reading(model: Any, split: Split) -> Labels:
+def pcut_rule(model: Any, split: Split) -> Labels:
     """One threshold for all labels, for which predictions are as dense as the training labels.
 
     It is chosen on the probabilities of all rows to predict (PCut).

@@ -9,6 +9,8 @@
   `data("emotions")`, and is skipped if they are missing. The files are taken from ``XDCC_DATA``, or
   from ``../shared/data`` if that exists.
 - A property test has no deadline: the machines are shared.
+- `--list-skipped FILE` writes the skipped tests to a file, for `pytest @FILE`. With
+  `--may-skip FILE`, a test that is skipped fails unless a line of the file is in the reason.
 """
 
 import os
@@ -37,6 +39,12 @@ settings.load_profile("shared machine")
 _SHARED_DATA = ROOT.parent / "shared" / "data"
 if _SHARED_DATA.is_dir():
     os.environ.setdefault("XDCC_DATA", str(_SHARED_DATA))
+
+
+def pytest_addoption(parser):
+    """Add the options of `.ci/run`."""
+    parser.addoption("--list-skipped", metavar="FILE")
+    parser.addoption("--may-skip", metavar="FILE")
 
 
 def pytest_configure():
@@ -95,8 +103,41 @@ def pytest_report_teststatus(report):
     return None
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Say which data are missing, and how to get them."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test that is skipped for a reason that is not on the list of `--may-skip`."""
+    report = yield
+    return _without_skip(report, item.config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Do so for a module, too."""
+    report = yield
+    return _without_skip(report, collector.config)
+
+
+def _without_skip(report, config):
+    may_skip = config.getoption("--may-skip")
+    is_expected_failure = hasattr(report, "wasxfail")
+    without_data = WITHOUT_DATA in dict(getattr(report, "user_properties", ()))
+    if may_skip is None or not report.skipped or is_expected_failure or without_data:
+        return report
+    _, _, reason = report.longrepr
+    lines = Path(may_skip).read_text(encoding="utf-8").splitlines()
+    reasons = [line for line in lines if line and not line.startswith("#")]
+    if not any(known.casefold() in reason.casefold() for known in reasons):
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid}: {reason}; {may_skip} does not list this reason."
+    return report
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Write the list of skipped tests. Say which data are missing, and how to get them."""
+    if file := config.getoption("--list-skipped"):
+        skipped = terminalreporter.getreports("skipped")
+        names = sorted({report.nodeid for report in skipped})
+        Path(file).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     reports = terminalreporter.getreports(WITHOUT_DATA)
     if reports:
         names = {name for report in reports for name in dict(report.user_properties)[WITHOUT_DATA]}

@@ -168,9 +168,9 @@ def boosting_settings() -> Iterator[Setting]:
 
 def chain_settings() -> Iterator[Setting]:
     name = "DynamicChainClassifier"
-    readings = ({"prediction": "standard"}, {"prediction": "cumulated", "cumulation": "authors"})
+    predictions = ({"prediction": "standard"}, {"prediction": "cumulated", "cumulation": "authors"})
     few = BOOSTER | {"n_estimators": 8}
-    yield Setting(f"{name} default", model(name, **few), WITH_UNKNOWN, readings)
+    yield Setting(f"{name} default", model(name, **few), WITH_UNKNOWN, predictions)
     variants: dict[str, dict[str, Any]] = {
         "in_sample": {"propagate": "in_sample", "chain_length": 4},
         "in_sample without separate-and-conquer": {
@@ -185,13 +185,13 @@ def chain_settings() -> Iterator[Setting]:
         "sumGain": {"split_method": "sumGain", "chain_length": 3, "early_stopping_rounds": 1},
     }
     for variant, params in variants.items():
-        yield Setting(f"{name} {variant}", model(name, **params, **few), WITH_UNKNOWN, readings)
+        yield Setting(f"{name} {variant}", model(name, **params, **few), WITH_UNKNOWN, predictions)
 
 
 def rdt_settings() -> Iterator[Setting]:
     name = "RandomDecisionTreeClassifier"
     forest = {"n_estimators": 25, "max_depth": 15, "random_state": 5, "n_jobs": 1}
-    readings: tuple[dict[str, Any], ...] = (
+    predictions: tuple[dict[str, Any], ...] = (
         {"chain": "static"},
         {"chain": None},
         {"chain": None, "threshold": "probability"},
@@ -201,9 +201,9 @@ def rdt_settings() -> Iterator[Setting]:
         {"sigma": 1.0, "size_exponent": 0.5, "tree_weight": "equal"},
         {"transformation": "powerset"},
     )
-    yield Setting(f"{name} default", model(name, **forest), ALL, readings)
+    yield Setting(f"{name} default", model(name, **forest), ALL, predictions)
     other = {"redraw": True, "disjunction_size": 3, "label_test_fraction": 0.5}
-    yield Setting(f"{name} redrawn disjunctions", model(name, **forest, **other), ALL, readings)
+    yield Setting(f"{name} redrawn disjunctions", model(name, **forest, **other), ALL, predictions)
 
 
 def boomer_settings() -> Iterator[Setting]:

@@ -1,7 +1,7 @@
 """Configurations: what an experiment compares, as a YAML file, and its checks.
 
 `load_configuration` reads a file and checks all of it before anything is trained: keys, values,
-names of data sets, methods, readings and metrics, and whether the methods accept the parameters.
+names of data sets, methods, rules and metrics, and whether the methods accept the parameters.
 An error names the file, the key in it, and what is allowed there.
 """
 
@@ -143,14 +143,14 @@ class Tuning(_Part):
 
 
 class Entry(_Part):
-    """A line of the tables: a method with its parameters and decision rules (readings)."""
+    """A line of the tables: a method with its parameters and decision rules."""
 
     method: MethodName  # name in `experiments/methods`
     params: dict[str, Any] = {}  # fixed parameters, instead of the method's own
     # Values to draw from; None: the method's own grid without the names in `params`.
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] | None = None
     # Decision rules; several are tuned like a parameter. None: the method's first.
-    readings: Annotated[list[str], Field(min_length=1)] | None = None
+    rules: Annotated[list[str], Field(min_length=1)] | None = None
     # The line whose chosen parameters this line uses instead of its own choice, unless `params` or
     # the method's file fixes them.
     params_of: str | None = None
@@ -160,15 +160,15 @@ class Entry(_Part):
     @model_validator(mode="after")
     def _fits_method(self) -> Self:
         method = registry.method(self.method)
-        for name in self.readings or ():
-            if name not in method.readings:
+        for name in self.rules or ():
+            if name not in method.rules:
                 raise ValueError(
-                    f"{self.method} has no reading {name!r}. {suggestion(name, method.readings)}"
+                    f"{self.method} has no rule {name!r}. {suggestion(name, method.rules)}"
                 )
         if twice := self.params.keys() & (self.grid or {}).keys():
             raise ValueError(f"{', '.join(sorted(twice))} is in params and in grid")
-        if self.params_of is not None and (self.grid or len(self.readings or ()) > 1):
-            raise ValueError("params_of cannot be combined with a grid or several readings")
+        if self.params_of is not None and (self.grid or len(self.rules or ()) > 1):
+            raise ValueError("params_of cannot be combined with a grid or several rules")
         if not method.missing():
             self._build_once(method)
         return self
@@ -193,9 +193,9 @@ class Entry(_Part):
         own = registry.method(self.method).params
         return {k: v for k, v in (own | self.params).items() if k not in self.chosen_from()}
 
-    def reading_names(self) -> list[str]:
-        """Return the readings to choose from."""
-        return self.readings or [next(iter(registry.method(self.method).readings))]
+    def rule_names(self) -> list[str]:
+        """Return the rules to choose from."""
+        return self.rules or [next(iter(registry.method(self.method).rules))]
 
 
 class SpecialCase(_Part):

@@ -1,7 +1,7 @@
 """The tasks of a configuration, and the choice of parameters from their records.
 
 A `Group` is a line of the tables on one pair of parts of a data set with one seed. With tuning it
-has a trial per configuration and inner fold; the best configuration and reading are the final task.
+has a trial per configuration and inner fold; the best configuration and rule are the final task.
 """
 
 import itertools
@@ -21,10 +21,10 @@ from experiments.engine.task import Task
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice: a task on the whole training part, and the decision rule (reading) of its model."""
+    """A choice: a task on the whole training part, and the decision rule of its model."""
 
     task: Task
-    reading: str
+    rule: str
     score: float  # by the tuning metric, on the validation rows; NaN without tuning
 
 
@@ -36,7 +36,7 @@ class Group:
     finals: list[Task]  # a task per combination of parameters, on the whole training part
     # For each of them the tasks on the inner folds; empty lists without tuning.
     trials: list[list[Task]]
-    readings: list[str]
+    rules: list[str]
     measure: str | None  # the metric of the choice; None: no choice, all `finals` are run
     tuned: tuple[str, ...] = ()  # names of the tuned parameters
     # The group whose chosen parameters are used; the single task in `finals` has the others.
@@ -51,7 +51,7 @@ class Group:
         """Return all trials; none if there is nothing to choose."""
         if self.follows is not None:
             return self.follows.tuning_tasks()
-        if len(self.finals) == 1 and len(self.readings) == 1:
+        if len(self.finals) == 1 and len(self.rules) == 1:
             return []
         return [task for tasks in self.trials for task in tasks]
 
@@ -73,18 +73,18 @@ class Group:
             if leading is None:
                 return None
             finals = [self._following(choice.task, self.follows.tuned) for choice in leading]
-            return [Choice(task, self.readings[0], np.nan) for task in finals]
+            return [Choice(task, self.rules[0], np.nan) for task in finals]
         if self.measure is None or not self.tuning_tasks():
-            return [Choice(t, r, np.nan) for t in self.finals for r in self.readings]
+            return [Choice(t, r, np.nan) for t in self.finals for r in self.rules]
         records = [[store.read(task) for task in tasks] for tasks in self.trials]
         if any(record is None for of_draw in records for record in of_draw):
             return None
         measure = MEASURES[self.measure]
         candidates = []
-        for number, reading in itertools.product(range(len(self.finals)), self.readings):
-            values = [measured(r, reading, self.measure) for r in records[number] if r is not None]
+        for number, rule in itertools.product(range(len(self.finals)), self.rules):
+            values = [measured(r, rule, self.measure) for r in records[number] if r is not None]
             if not np.isnan(values).any():
-                candidates.append(Choice(self.finals[number], reading, float(np.mean(values))))
+                candidates.append(Choice(self.finals[number], rule, float(np.mean(values))))
         if not candidates:
             return []
         keys = measure.best_first(np.array([choice.score for choice in candidates]))
@@ -95,24 +95,22 @@ class Group:
         return replace(self.finals[0], params=chosen | self.finals[0].params)
 
 
-def measured(record: Record, reading: str, measure: str) -> float:
+def measured(record: Record, rule: str, measure: str) -> float:
     """Return a metric or a time of a record; NaN if the task failed or does not have it.
 
-    Metrics of labels belong to the reading; those of probabilities are the same for all readings.
+    Metrics of labels belong to the rule; those of probabilities are the same for all rules.
     """
     result = record["result"]
     if result is None:
         return np.nan
     seconds = record["run"].get(measure, np.nan)
-    return result["readings"][reading].get(
-        measure, scores_of(result, reading).get(measure, seconds)
-    )
+    return result["readings"][rule].get(measure, scores_of(result, rule).get(measure, seconds))
 
 
-def scores_of(result: Record, reading: str) -> dict[str, float]:
-    """Return the scores of a result for a reading, including those of all readings."""
+def scores_of(result: Record, rule: str) -> dict[str, float]:
+    """Return the scores of a result for a rule, including those of all rules."""
     parts = [(*name.partition("@"), value) for name, value in result["scores"].items()]
-    return {measure: value for measure, at, of, value in parts if not at or of == reading}
+    return {measure: value for measure, at, of, value in parts if not at or of == rule}
 
 
 def draws(entry: Entry, extra: Params, number: int | None, seed: int) -> list[Params]:
@@ -206,7 +204,7 @@ def _group(
         line,
         [task(params) for params in combinations],
         [[task(params, inner) for inner in folds] for params in combinations],
-        entry.reading_names(),
+        entry.rule_names(),
         None if tuning is None else entry.tuned_for or tuning.measure,
         tuple(entry.chosen_from()),
         follows,

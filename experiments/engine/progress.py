@@ -160,7 +160,7 @@ class Display:
             for choice in group.choices(self._store) or ():
                 if choice.task.name != task.name:
                     continue
-                value = plan.measured(record, choice.reading, self._measure)
+                value = plan.measured(record, choice.rule, self._measure)
                 self._scores[task.dataset, group.line].append(value)
                 if not self._console.is_terminal:
                     self._console.print(

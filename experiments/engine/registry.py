@@ -52,7 +52,7 @@ class Split:
     X: Any  # the rows to predict
 
 
-type Reading = Callable[[Any, Split], Labels | Iterable[Labels]]
+type DecisionRule = Callable[[Any, Split], Labels | Iterable[Labels]]
 """A decision rule: predicts labels `(n_samples, n_labels)` with a trained model, or an iterable of
 the predictions after each stage (for example chain step), the final one last."""
 
@@ -76,11 +76,11 @@ class Method:
     # Values to tune: a configuration draws from their product, unless it has its own grid.
     grid: Mapping[str, list[Any]] = field(default_factory=dict)
     # The decision rules for one trained model; the first is the default.
-    readings: Mapping[str, Reading] = field(default_factory=lambda: {"labels": predicted_labels})
+    rules: Mapping[str, DecisionRule] = field(default_factory=lambda: {"labels": predicted_labels})
     # `fit(model, train)` trains and returns measurements (times) to keep; None calls `fit(X, Y)`.
     fit: Callable[[Any, MultiLabelDataset], dict[str, Any]] | None = None
-    # Metrics of probabilities: `score(model, split, Y)` with the true labels, after all readings.
-    # A score named `<measure>@<reading>` belongs to that reading only.
+    # Metrics of probabilities: `score(model, split, Y)` with the true labels, after all rules.
+    # A score named `<measure>@<rule>` belongs to that rule only.
     scores: Mapping[str, Callable[[Any, Split, Any], float]] = field(default_factory=dict)
     # `details(model, X, Y)`: what a figure needs, as JSON; kept for final models only.
     details: Callable[[Any, Any, Any], dict[str, Any]] | None = None

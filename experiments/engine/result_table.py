@@ -52,7 +52,7 @@ from experiments.engine.results import (
 from experiments.engine.results import SIZES as PART_SIZES
 from experiments.engine.traces import Traces, traces_of
 
-_PLACE = ("data", "line", "seed", "params", "reading", "error")
+_PLACE = ("data", "line", "seed", "params", "rule", "error")
 _PARTS = "parts"
 _TRACE = ("part", "trace", "values")
 
@@ -184,9 +184,9 @@ def _merged(
     """Yield the first cells of each line of the table, and its results part by part."""
     rows = results.table.assign(error="").to_dict("records")
     found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in [*rows, *results.failures.assign(reading="").to_dict("records")]:
+    for row in [*rows, *results.failures.assign(rule="").to_dict("records")]:
         told = _told(row["params"], config, row["line"])
-        cells = row["data"], row["line"], str(row["seed"]), told, row["reading"], row["error"]
+        cells = row["data"], row["line"], str(row["seed"]), told, row["rule"], row["error"]
         found.setdefault(cells, []).append(row)
     datasets, lines = list(config.datasets), list(config.methods)
 
@@ -317,7 +317,7 @@ class _Reader:
                     of_part = (*list(line.place.values())[:-1], str(place["fold"]))
                     rows.append(
                         row
-                        | {"reading": line.place["reading"]}
+                        | {"rule": line.place["rule"]}
                         | line.row(place["fold"])
                         | {"traces": self._own_traces(row, traces.get(of_part, {}))}
                     )
@@ -433,7 +433,7 @@ class _Reader:
             self._fail(f"there are {len(cells)} cells, not {expected}")
 
     def _check_whole(self, group: Group, own: list[_Line], end: int) -> None:
-        expected = 1 if group.tuning_tasks() else len(group.finals) * len(group.readings)
+        expected = 1 if group.tuning_tasks() else len(group.finals) * len(group.rules)
         if len(own) != expected:
             place = place_of(group)
             self.number = own[-1].number if own else end

@@ -42,17 +42,17 @@ ALL_FAILED = "every trial failed"
 class Results:
     """The results of a configuration so far."""
 
-    # A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
-    # `data`, `line`, `fold`, `seed`, `params`, `reading`, a column per metric, `COSTS`, `SIZES`,
+    # A row per data set, line, fold, seed (and combination and rule, where nothing is tuned):
+    # `data`, `line`, `fold`, `seed`, `params`, `rule`, a column per metric, `COSTS`, `SIZES`,
     # and `traces`: lists of numbers by their names.
     table: pd.DataFrame
     # Failed final tasks, and groups of which every trial failed; the columns are `FAILURES`.
     failures: pd.DataFrame
     # Number of unfinished groups, without methods that are not installed.
     n_missing: int
-    # Of each package the versions that made the results, sorted.
+    # By package: the versions that made the results, sorted.
     versions: dict[str, list[str]] = field(default_factory=dict)
-    # Of each record that was read, including those of trials, by the task's name.
+    # By record that was read, including those of trials, by the task's name.
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     def scores(self, measure: str) -> pd.DataFrame:
@@ -113,7 +113,7 @@ def load_results(
                 | _scores(choice, record)
                 | {
                     "tuning_time": _train_time(trials),
-                    "traces": {name: trace(record, choice.reading, name) for name in names},
+                    "traces": {name: trace(record, choice.rule, name) for name in names},
                 }
             )
             for package, version in record["run"]["versions"].items():
@@ -140,14 +140,14 @@ def place_of(group: Group) -> dict[str, Any]:
 
 def _scores(choice: Choice, record: Record) -> dict[str, Any]:
     result, run = record["result"], record["run"]
-    measured = result["readings"][choice.reading]
+    measured = result["readings"][choice.rule]
     return (
-        {"reading": choice.reading}
+        {"rule": choice.rule}
         | {name: value for name, value in measured.items() if name in MEASURES}
-        | scores_of(result, choice.reading)
+        | scores_of(result, choice.rule)
         | {
             "train_time": run["train_time"],
-            "predict_time": run["predict_time"][choice.reading],
+            "predict_time": run["predict_time"][choice.rule],
             "peak_memory": run["peak_memory"],
             "train_rows": result["rows"]["train"],
             "test_rows": result["rows"]["test"],

@@ -92,11 +92,12 @@ def execute(task: Task) -> tuple[Record, Arrays]:
     Returns
     -------
     record : dict
-        `key`; `result` (metrics of every reading, for each stage of a final model with stages;
-        further scores; details) or None; `error` or None; `run`, which differs from run to run:
-        times in seconds, memory in MiB, versions, digests of the data, machine.
+        `key`; `result` (in `readings` the metrics of each decision rule, for each stage
+        of a final model with stages; further scores; details) or None; `error` or None;
+        `run`, which differs from run to run: times in seconds, memory in MiB, versions, digests of
+        the data, machine.
     arrays : dict
-        The true labels `Y` and the predictions of every reading, as int8.
+        The true labels `Y` and the predictions of every rule, as int8.
     """
     run: dict[str, Any] = {}
     arrays: Arrays = {}
@@ -133,27 +134,27 @@ def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[
     split = registry.Split(train, test.X)
     Y = np.asarray(test.Y)
     arrays["Y"] = Y.astype(np.int8)
-    readings: dict[str, Any] = {}
+    rules: dict[str, Any] = {}
     run["predict_time"] = {}
-    for name, read in method.readings.items():
+    for name, read in method.rules.items():
         stages: list[np.ndarray] = []
 
-        def predict(read: registry.Reading = read, stages: list[np.ndarray] = stages) -> None:
+        def predict(read: registry.DecisionRule = read, stages: list[np.ndarray] = stages) -> None:
             predicted = read(model, split)
             several = not isinstance(predicted, np.ndarray) and not sp.issparse(predicted)
             stages.extend(map(_dense, predicted) if several else [_dense(predicted)])
 
         run["predict_time"][name], _ = _clocked(predict)
-        readings[name] = measure_labels(Y, stages[-1])
+        rules[name] = measure_labels(Y, stages[-1])
         if task.inner is None and len(stages) > 1:
-            readings[name]["stages"] = [measure_labels(Y, Y_pred) for Y_pred in stages]
+            rules[name]["stages"] = [measure_labels(Y, Y_pred) for Y_pred in stages]
         if task.row_losses:
-            readings[name]["wrong"] = pack_counts((stages[-1] != Y).sum(axis=1))
+            rules[name]["wrong"] = pack_counts((stages[-1] != Y).sum(axis=1))
         arrays[name] = stages[-1].astype(np.int8)
     result = {
         "rows": {"train": len(train), "test": len(test)},
         "n_labels": Y.shape[1],
-        "readings": readings,
+        "readings": rules,
         "scores": {name: float(score(model, split, Y)) for name, score in method.scores.items()},
     }
     if task.inner is None and method.details is not None:

@@ -52,14 +52,14 @@ def has_all_tests(params: dict[str, Any]) -> bool:
     return bool(params.get("sigma", 1) == 1)
 
 
-def trace(record: Record, reading: str, name: str) -> np.ndarray:
+def trace(record: Record, rule: str, name: str) -> np.ndarray:
     """Return a trace of a record of a finished task; one value if there are no stages.
 
     The training time of a stage is the CPU time times the share of wall time until that stage. A
     metric that stages do not have is in the method's details.
     """
     result, run = record["result"], record["run"]
-    measured = result["readings"][reading]
+    measured = result["readings"][rule]
     if name == WRONG:
         return unpack_counts(measured[WRONG])
     if name == LABELS:

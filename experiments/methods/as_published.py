@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels, Method, Split, predicted_labels
-from experiments.method_parts import J48TreeClassifier, log_loss_of, nominal_features, pcut_reading
+from experiments.method_parts import J48TreeClassifier, log_loss_of, nominal_features, pcut_rule
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import apply_thresholds
@@ -126,7 +126,7 @@ METHODS = {
         reference="Al-Otaibi, Kull, Flach, ECAI 2016",
         build=_build,
         params={"kind": "br", "cut": True, "certain": False, "pruned": False, "smooth": None},
-        readings={"labels": predicted_labels, "pcut": pcut_reading, "ties": pcut_with_ties},
+        rules={"labels": predicted_labels, "pcut": pcut_rule, "ties": pcut_with_ties},
         scores={"log_loss": smoothed_log_loss},
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from experiments.engine.registry import Labels, Method, Reading, Split, predicted_labels
+from experiments.engine.registry import DecisionRule, Labels, Method, Split, predicted_labels
 from experiments.method_parts import log_loss, nominal_features
 from xdcc.boomer import BoomerClassifier
 from xdcc.data import MultiLabelDataset
@@ -29,8 +29,8 @@ def _after_rules(model: BoomerClassifier, split: Split) -> Iterator[Labels]:
     yield from (_first_rules(model, split, k) for k in STAGES if k <= len(model.rules_))
 
 
-READINGS: dict[str, Reading] = {"labels": predicted_labels, "stages": _after_rules}
-READINGS |= {f"{k} rules": partial(_first_rules, number=k) for k in COUNTS}
+DECISION_RULES: dict[str, DecisionRule] = {"labels": predicted_labels, "stages": _after_rules}
+DECISION_RULES |= {f"{k} rules": partial(_first_rules, number=k) for k in COUNTS}
 
 
 def _mlrl_boomer(
@@ -58,7 +58,7 @@ METHODS = {
         build=_boomer,
         params={"n_rules": 1000, "loss": "logistic_example_wise", "head": "complete"},
         grid={"learning_rate": [0.1, 0.3, 0.5], "l2": [0.0, 0.25, 1.0, 4.0, 16.0, 64.0]},
-        readings=READINGS,
+        rules=DECISION_RULES,
         scores={"log_loss": log_loss},
     ),
     "mlrl_boomer": Method(
@@ -71,7 +71,7 @@ METHODS = {
             "shrinkage": [0.1, 0.3, 0.5],
             "l2_regularization_weight": [0.0, 0.25, 1.0, 4.0, 16.0],
         },
-        readings={"labels": _labels_mlrl_boomer},
+        rules={"labels": _labels_mlrl_boomer},
         scores={"log_loss": log_loss},
         requires=("mlrl",),
     ),

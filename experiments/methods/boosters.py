@@ -14,7 +14,7 @@ from experiments.method_parts import (
     OF_PROBABILITIES,
     log_loss,
     log_loss_given_one,
-    probability_readings,
+    probability_rules,
 )
 from xdcc import MultiLabelClassifier
 from xdcc.base.booster_parameters import SPLIT_METHODS
@@ -63,7 +63,7 @@ METHODS = {
         "Dynamic Classifier Chains, Discovery Science 2020, section 3.1",
         build=_mlxgb,
         grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
-        readings=probability_readings(),
+        rules=probability_rules(),
         scores={"log_loss": log_loss},
     ),
     "mlxgb_tuned": Method(
@@ -92,7 +92,7 @@ METHODS = {
         build=_order_free,
         params={"n_estimators": 1000},
         grid={"max_depth": [2, 4, 6], "reg_lambda": [1.0, 5.0]},
-        readings={name: partial(_read, prediction=name) for name in LABELSET_PREDICTIONS},
+        rules={name: partial(_read, prediction=name) for name in LABELSET_PREDICTIONS},
         scores=OF_PROBABILITIES | {"log_loss_given_one": log_loss_given_one},
     ),
 }

@@ -26,7 +26,7 @@ METHOD = Method(
     title="no label; statistics of the data",
     reference="Tsoumakas and Katakis, 2007 (cardinality and density)",
     build=_build,
-    readings={"labels": _no_label},
+    rules={"labels": _no_label},
     scores={
         "n_rows": lambda _, split, Y: len(split.train),
         "n_nominal": lambda _, split, Y: split.train.feature_types.count("nominal"),

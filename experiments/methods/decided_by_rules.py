@@ -1,7 +1,7 @@
 """Decision rules on the probabilities of one booster, calibrated on folds.
 
-A reading learns a kind of rule on the out-of-fold probabilities, estimates its score and predicts
-with it, so its time is the whole cost of the rule. The estimated score is stored in
+Each decision rule is learned on the out-of-fold probabilities, scored and used to predict, so its
+time is its whole cost. The estimated score is stored in
 `model.promises`, for the comparison with the test score.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.engine.registry import Labels, Method, Reading, Split
+from experiments.engine.registry import DecisionRule, Labels, Method, Split
 from experiments.method_parts import OF_PROBABILITIES, log_loss_given_one
 from xdcc import metrics
 from xdcc.base.fit_data import FitData
@@ -26,8 +26,8 @@ MEASURED = ("subset_accuracy", "example_f1")
 KINDS = [name for name in RULE_NAMES if name != "least_cost"]
 
 
-def rule_readings() -> dict[str, Reading]:
-    """Return readings named `<kind>, <measure>`.
+def decision_rules() -> dict[str, DecisionRule]:
+    """Return the decision rules, named `<kind>, <metric>`.
 
     Kinds are those of the library; `all`, the best of all kinds by its out-of-fold score, with the
     library's estimate, which is corrected for the choice; `all, not corrected`; and `in sample`,
@@ -46,15 +46,15 @@ def rule_readings() -> dict[str, Reading]:
     }
 
 
-def promise_gap(model: Any, split: Split, Y: Any, reading: str) -> float:
+def promise_gap(model: Any, split: Split, Y: Any, rule: str) -> float:
     """Return the estimated score minus the score on the test part."""
-    promised, labels = model.promises[reading]
-    return float(promised - getattr(metrics, reading.rpartition(", ")[2])(Y, labels))
+    promised, labels = model.promises[rule]
+    return float(promised - getattr(metrics, rule.rpartition(", ")[2])(Y, labels))
 
 
-def promise_error(model: Any, split: Split, Y: Any, reading: str) -> float:
+def promise_error(model: Any, split: Split, Y: Any, rule: str) -> float:
     """Return the absolute difference of the estimated score and that on the test part."""
-    return abs(promise_gap(model, split, Y, reading))
+    return abs(promise_gap(model, split, Y, rule))
 
 
 def _read(model: Any, split: Split, way: Callable[..., Any], measure: str, name: str) -> Labels:
@@ -95,7 +95,7 @@ def _build(
     )
 
 
-READINGS = rule_readings()
+DECISION_RULES = decision_rules()
 
 
 METHODS = {
@@ -105,10 +105,10 @@ METHODS = {
         build=_build,
         revision=2,
         params={"n_estimators": 1000, "calibrate": True},
-        readings=READINGS,
+        rules=DECISION_RULES,
         scores=OF_PROBABILITIES
         | {"log_loss_given_one": log_loss_given_one}
-        | {f"promise_gap@{name}": partial(promise_gap, reading=name) for name in READINGS}
-        | {f"promise_error@{name}": partial(promise_error, reading=name) for name in READINGS},
+        | {f"promise_gap@{name}": partial(promise_gap, rule=name) for name in DECISION_RULES}
+        | {f"promise_error@{name}": partial(promise_error, rule=name) for name in DECISION_RULES},
     ),
 }

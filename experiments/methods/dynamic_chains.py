@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.engine.registry import Labels, Method, Reading, Split
-from experiments.method_parts import BOOSTER_GRID, OF_PROBABILITIES, log_loss, probability_readings
+from experiments.engine.registry import DecisionRule, Labels, Method, Split
+from experiments.method_parts import BOOSTER_GRID, OF_PROBABILITIES, log_loss, probability_rules
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import NO_LABEL
@@ -43,7 +43,7 @@ def fit_chain(chain: DynamicChainClassifier, train: MultiLabelDataset) -> dict[s
     return {"round_seconds": seconds}
 
 
-def chain_readings() -> dict[str, Reading]:
+def chain_rules() -> dict[str, DecisionRule]:
     """Return the cumulated and the standard prediction; their stages are the steps."""
     return {name: partial(_after_each_round, prediction=name) for name in ("cumulated", "standard")}
 
@@ -87,7 +87,7 @@ METHODS = {
             "cumulation": "authors",
         },
         grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
-        readings=chain_readings(),
+        rules=chain_rules(),
         fit=fit_chain,
         scores={"log_loss": log_loss},
         details=positives_per_round,
@@ -98,7 +98,7 @@ METHODS = {
         build=build_chain,
         params={"chain_length": MAX_ROUNDS, "propagate": "cross_val", "cv": 3, "end_label": True},
         grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
-        readings=chain_readings() | probability_readings(),
+        rules=chain_rules() | probability_rules(),
         fit=fit_chain,
         scores=OF_PROBABILITIES | {"rounds": rounds, "rounds_of_a_row": rounds_of_a_row},
         details=positives_per_round,

@@ -7,7 +7,7 @@ LaCova and ML-C4.5 are settings of it. The methods that reproduce the numbers of
 from typing import Any
 
 from experiments.engine.registry import Method, predicted_labels
-from experiments.method_parts import log_loss, nominal_features, pcut_reading
+from experiments.method_parts import log_loss, nominal_features, pcut_rule
 from xdcc.data import MultiLabelDataset
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 
@@ -30,7 +30,7 @@ METHODS = {
         build=_lacovac,
         params={"min_samples_leaf": 5},
         grid={},
-        readings={"labels": predicted_labels, "pcut": pcut_reading},
+        rules={"labels": predicted_labels, "pcut": pcut_rule},
         scores={"log_loss": log_loss},
     ),
     "lacovac_forest": Method(

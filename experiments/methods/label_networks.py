@@ -211,7 +211,7 @@ METHODS = {
         reference="Hong, Batal, Hauskrecht, CIKM 2014, Figure 3",
         build=_ctbn_growth,
         params={"n_components": 20},
-        readings={"by size": _labels_by_size},
+        rules={"by size": _labels_by_size},
         details=_losses_by_size,
     ),
     "logistic_chains": Method(

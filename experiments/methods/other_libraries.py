@@ -180,7 +180,7 @@ METHODS = {
         reference=CATBOOST,
         build=_catboost,
         grid=CATBOOST_GRID,
-        readings={"labels": _labels_catboost},
+        rules={"labels": _labels_catboost},
         requires=("catboost",),
     ),
     "catboost_varied": Method(
@@ -197,7 +197,7 @@ METHODS = {
         "2004",
         build=_multilearn,
         params={"kind": "MLkNN"},
-        readings={"labels": _labels_multilearn},
+        rules={"labels": _labels_multilearn},
         scores={"log_loss": log_loss, "cll_loss": independent_cll_loss},
         requires=("skmultilearn",),
     ),

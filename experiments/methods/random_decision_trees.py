@@ -88,6 +88,6 @@ METHODS = {
         reference="Kulessa and Loza Mencía, Discovery Science 2018",
         build=_rdt_walked,
         params={"threshold": "probability"},
-        readings={"leaves kept": predicted_labels, "walked again": _walked_again},
+        rules={"leaves kept": predicted_labels, "walked again": _walked_again},
     ),
 }

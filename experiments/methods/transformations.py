@@ -16,7 +16,7 @@ from experiments.method_parts import (
     base_learner,
     independent_cll_loss,
     log_loss,
-    pcut_reading,
+    pcut_rule,
     random_order,
 )
 from xdcc import baselines
@@ -54,7 +54,7 @@ def _on_learner(
         reference=reference,
         build=partial(_learner, kind=kind),
         params={"base": base},
-        readings={"labels": predicted_labels, "pcut": pcut_reading},
+        rules={"labels": predicted_labels, "pcut": pcut_rule},
         scores=OF_PROBABILITIES | scores,
     )
 

@@ -89,7 +89,7 @@ def _fair_league() -> dict[str, Fact]:
         heading = f"## {title[0].upper()}{title[1:]}"
         shares = table_after(report, f"{heading}: trees, mixture and decision rule")
         rule = {line: cells["decision rule"] for line, cells in shares.items()}
-        own = {line: cells["own reading at 0.5"] for line, cells in shares.items()}
+        own = {line: cells["own prediction at 0.5"] for line, cells in shares.items()}
         peers = [rule[line] for line in rule if line not in (OURS, "single booster")]
         found[f"fair_{short}"], found[f"fair_{short}_peer"] = rule[OURS], max(peers)
         found[f"mixture_{short}"] = _difference(rule[OURS], rule["single booster"])
@@ -103,7 +103,7 @@ def _fair_league() -> dict[str, Fact]:
         for line, cells in with_more.items():
             score = cells["decision rule"]
             more.setdefault(_code(line), {}).update({
-                f"{names[short]} at 0.5": cells["own reading at 0.5"] or "–",
+                f"{names[short]} at 0.5": cells["own prediction at 0.5"] or "–",
                 names[short]: f"**{score}**" if score == best else score,
             })  # fmt: skip
     by_f1 = sorted(more, key=lambda line: more[line]["F1"].strip("*"), reverse=True)

@@ -185,6 +185,6 @@ def _wrong_labels(table: pd.DataFrame) -> tuple[list[str], NDArray[np.int_]]:
     columns: dict[str, list[NDArray[np.int_]]] = {}
     for row in table.itertuples():
         varied = [f"{k} {v}" for k, v in row.params.items() if str((k, v)) not in fixed]
-        name = ", ".join([*varied, str(row.reading)])
+        name = ", ".join([*varied, str(row.rule)])
         columns.setdefault(name, []).append(row.traces[WRONG])
     return list(columns), np.column_stack([np.concatenate(parts) for parts in columns.values()])

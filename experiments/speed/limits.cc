@@ -1,4 +1,4 @@
-// What the machine could do: the peak of building histograms, and one pass over rows and labels.
+// Limits of the machine: the peak of building histograms, and one pass over rows and labels.
 //
 // Compiled and called by limits.py, which times them.
 

@@ -110,7 +110,7 @@ def schedule(recording: Recording, n_threads: int, cost: float) -> Schedule:
     parts = [Part(name, len(of), sum(of), sum(of), "serial") for name, of in gaps.items()]
     for name, of in regions.items():
         work, seconds, begun = (sum(column) for column in zip(*of, strict=True))
-        # What is lost to beginning the regions, not to tasks that are too few or too different.
+        # Time lost to the start of regions, not to tasks that are too few or too different.
         ideal = work / n_threads
         kind: Kind = "too short" if seconds - ideal < 2 * begun else "uneven"
         parts.append(Part(name, len(of), work, seconds, kind))

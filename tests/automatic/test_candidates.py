@@ -90,7 +90,7 @@ def test_a_second_level_learns_slowly_where_a_time_budget_lasts():
     assert [level.params["learning_rate"] for level in (usual, short, long)] == [0.1, 0.1, 0.03]
     assert ["colsample_bytree" in level.params for level in (usual, short, long)] == [0, 0, 1]
     assert usual.seconds == short.seconds == pytest.approx(0.3 * long.seconds)
-    # With many rows a rate of 0.1 is dear, but ten minutes are enough for less.
+    # With many rows the rate is 0.1 to save time, but ten minutes are enough for a lower one.
     of_shape = shape(20_000, 72, 20)
     rates = [second_level(of_shape, 3, s).params["learning_rate"] for s in (20, np.inf, 600)]
     assert rates[0] > rates[1] == 0.1 > rates[2]

@@ -1,8 +1,8 @@
 """Contracts that every method and data set of the experiments keeps, and what single methods do.
 
-Boosters end at their best round; readings by every decision rule are those of the classifier
-itself; chains of logistic regressions have independent labels, the chain rule and the search for
-modes; mixtures of every size and trees that are walked again stand for scripts of old.
+Boosters end at their best round; every decision rule predicts as the classifier itself; chains of
+logistic regressions have independent labels, the chain rule and the search for modes; mixtures of
+every size and trees that are walked again replace earlier scripts.
 """
 
 import json
@@ -85,20 +85,20 @@ def test_parameters_are_json_and_grid_is_product(name):
     for values in found.grid.values():
         assert len(values) > 0
     for score in found.scores:
-        measure, at, reading = score.partition("@")
+        measure, at, rule = score.partition("@")
         assert measure in MEASURES
-        assert not at or reading in found.readings
+        assert not at or rule in found.rules
 
 
 def test_trains_and_predicts(name):
     task = Task("digits-tiny", Evaluation("k_fold", folds=2), 0, None, name, small_params(name), 0)
     record, arrays = execute(task)
     assert record["error"] is None, record["error"]["traceback"]
-    assert set(record["result"]["readings"]) == set(method(name).readings)
-    for reading in method(name).readings:
-        assert arrays[reading].shape == arrays["Y"].shape
-        assert set(np.unique(arrays[reading])) <= {0, 1}
-        assert 0 <= record["result"]["readings"][reading]["example_f1"] <= 1
+    assert set(record["result"]["readings"]) == set(method(name).rules)
+    for rule in method(name).rules:
+        assert arrays[rule].shape == arrays["Y"].shape
+        assert set(np.unique(arrays[rule])) <= {0, 1}
+        assert 0 <= record["result"]["readings"][rule]["example_f1"] <= 1
     assert set(record["result"]["scores"]) == set(method(name).scores)
     again, _ = execute(task)
     assert json.dumps(again["result"], default=float) == json.dumps(
@@ -106,7 +106,7 @@ def test_trains_and_predicts(name):
     ), "the same task gives another result"
 
 
-def test_readings_do_not_depend_on_each_other(name):
+def test_decision_rules_do_not_depend_on_each_other(name):
     train, test = Evaluation("k_fold", folds=2).parts(dataset("digits-tiny"), 0)
     found = method(name)
     model = found.build(train, 0, **small_params(name))
@@ -116,11 +116,11 @@ def test_readings_do_not_depend_on_each_other(name):
         found.fit(model, train)
     split = Split(train, test.X)
 
-    def read(readings):
-        return {key: np.asarray(list(reading(model, split))) for key, reading in readings}
+    def read(rules):
+        return {key: np.asarray(list(rule(model, split))) for key, rule in rules}
 
-    first = read(found.readings.items())
-    second = read(reversed(found.readings.items()))
+    first = read(found.rules.items())
+    second = read(reversed(found.rules.items()))
     for key, labels in first.items():
         assert (labels == second[key]).all(), key
 
@@ -198,12 +198,12 @@ def test_groups_are_of_equal_size():
         assert model.labels_per_tree == size
 
 
-def test_readings_and_promises_are_the_classifier_s():
+def test_decision_rules_and_promises_are_the_classifier_s():
     data = make_multilabel(400, n_labels=4, random_state=0)
     train, test = data[np.arange(250)], data[np.arange(250, 400)]
     method, split = registry.method("decision_rules"), Split(train, test.X)
     model = method.build(train, 0, n_estimators=20, calibrate=True).fit(train.X, train.Y)
-    read = {name: reading(model, split) for name, reading in method.readings.items()}
+    read = {name: rule(model, split) for name, rule in method.rules.items()}
     for measure in ("subset_accuracy", "example_f1"):
         tuned = TunedDecisionClassifierCV(
             model.estimator, measure=measure, rules=KINDS, random_state=0
@@ -235,9 +235,9 @@ def test_peers_are_read_as_the_classifier_reads_them():
         tuned = TunedDecisionClassifierCV(own, measure=measure, random_state=0)
         tuned.fit(train.X, train.Y)
         expected = tuned.predict(test.X)
-        np.testing.assert_array_equal(method.readings[measure](model, split), expected)
+        np.testing.assert_array_equal(method.rules[measure](model, split), expected)
     proba = tuned.predict_proba(test.X)
-    np.testing.assert_array_equal(method.readings["at 0.5"](model, split), proba >= 0.5)
+    np.testing.assert_array_equal(method.rules["at 0.5"](model, split), proba >= 0.5)
     assert (proba[:, 2] > 0.9).all()
 
 
@@ -272,7 +272,7 @@ class MultiOutputProba(BaseEstimator):
         return np.column_stack([proba[:, 1] for proba in self.tree_.predict_proba(X)])
 
 
-def test_a_score_of_one_reading_is_not_that_of_another():
+def test_a_score_of_one_rule_is_not_that_of_another():
     scores = {"log_loss": 0.5, "promise_gap@a": 0.1, "promise_gap@b, c": 0.2}
     record = {"result": {"readings": {"a": {}, "b, c": {}}, "scores": scores}, "run": {}}
     assert measured(record, "a", "promise_gap") == 0.1
@@ -354,5 +354,5 @@ def test_trees_that_are_walked_again_decide_the_same():
     method = registry.method("rdt_walked")
     model = method.build(train, 0, n_estimators=10, **method.params).fit(train.X, train.Y)
     split = Split(train, test.X)
-    kept, walked = (np.asarray(read(model, split)) for read in method.readings.values())
+    kept, walked = (np.asarray(read(model, split)) for read in method.rules.values())
     np.testing.assert_array_equal(kept, walked)

@@ -1,4 +1,4 @@
-"""What is tried: a rule from the sizes of X and Y, the same on every machine.
+"""Chooses the candidates from the sizes of X and Y, equally on every machine.
 
 :func:`usual_candidates` are tried in any case, :func:`more_candidates` as long as a time budget
 lasts. Three families make different errors, so their mixtures are better than each:
@@ -55,7 +55,7 @@ _ROUNDS_TIMES_RATE = 15.0
 """About how many boosting rounds are needed, times the learning rate."""
 
 _FIRST = "first"
-"""Begin of the name of a booster that is to be a good model soon."""
+"""Prefix of the name of the booster that should be good after a short time."""
 
 SHARE_OF_A_BOOSTER = 0.3
 """Share of a time budget that a booster can take."""
@@ -214,7 +214,7 @@ def usual_candidates(shape: Shape, pace: Pace = ANY_PACE) -> list[Candidate]:
     Parameters
     ----------
     shape : Shape
-        Of the data.
+        Shape of the data.
     pace : Pace
         How fast boosters have to learn.
 
@@ -250,9 +250,9 @@ def more_candidates(
     Parameters
     ----------
     shape : Shape
-        Of the data.
+        Shape of the data.
     seed : int
-        Of the drawn parameters.
+        Seed for the drawn parameters.
     pace : callable
         Returns how fast the next booster has to learn.
 

@@ -67,7 +67,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     Parameters
     ----------
     measure : str, LabelCosts or callable, default="example_f1"
-        What to maximise: "subset_accuracy", "example_f1", "micro_f1",
+        Metric to maximise: "subset_accuracy", "example_f1", "micro_f1",
         "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
         "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
         so on; :class:`~xdcc.decision.LabelCosts`;

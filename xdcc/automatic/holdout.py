@@ -36,8 +36,9 @@ def relative_error(data: FitData, n_rows: int) -> float:
     Returns
     -------
     float
-        Of a model that predicts the frequency of each label, whose losses are taken to differ by
-        their mean at least: those of better models do. Infinity if no label is known.
+        Error for a model that predicts the frequency of each label, if the standard deviation of
+        its losses is at least their mean, as that of better models is. Infinity if no label is
+        known.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def one_fold(
     n_folds : int
         The fold has a share of one in so many rows.
     seed : int
-        Of the rows that are drawn.
+        Seed for the rows that are drawn.
     time_budget : float, optional
         Seconds. If they are few for so many rows, a less exact log-loss is enough: several folds
         of few boosting rounds would say less.
@@ -107,7 +108,7 @@ def parts_of_fold(folds: Folds, seed: int) -> NDArray[np.intp]:
     folds : Folds
         One fold.
     seed : int
-        Of the parts.
+        Seed for the parts.
 
     Returns
     -------

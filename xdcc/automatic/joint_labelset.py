@@ -57,7 +57,7 @@ class JointLabelset(Rule):
     Attributes
     ----------
     booster : xgboost.Booster
-        Of an order-free chain of the labels that are not constant.
+        Booster of an order-free chain; constant labels are left out.
     constant : ConstantLabels
         The others.
     known : KnownLabelsets
@@ -95,7 +95,7 @@ def chain_seconds(shape: Shape) -> float:
     Parameters
     ----------
     shape : Shape
-        Of the training data.
+        Shape of the training data.
 
     Returns
     -------
@@ -131,9 +131,9 @@ def try_joint(
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
-        What the rules are evaluated by.
+        Metric that evaluates the rules.
     seed : int
-        Of revealed labels and of the boosters.
+        Seed for revealed labels and boosters.
     n_jobs : int or None
         Threads.
 

@@ -45,7 +45,7 @@ class Member:
     Attributes
     ----------
     name : str
-        Of the candidate.
+        Name of the candidate.
     share : float
         Weight of its log-odds; the shares of a mixture sum to 1.
     estimators : list of estimators
@@ -147,7 +147,7 @@ def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats
     margins : sequence of float32 arrays of shape (n_samples, n_labels)
         Calibrated log-odds of each member, out of fold.
     losses : RowLosses
-        Of the rows.
+        Losses of the rows.
 
     Returns
     -------
@@ -211,7 +211,7 @@ class Mixture:
     Attributes
     ----------
     names : list of str
-        Of the members that entered.
+        Names of the members that entered.
     shares : float64 array of shape (n_members,)
         Their weights, which sum to 1.
     stacked_share : float
@@ -272,7 +272,7 @@ class Mixture:
         Parameters
         ----------
         name : str
-            Of the member.
+            Name of the member.
         margins : float array of shape (n_samples, n_labels)
             Its calibrated log-odds, out of fold.
         n_errors : float, default=1.0
@@ -298,7 +298,7 @@ class Mixture:
         Parameters
         ----------
         name : str
-            Of a member.
+            Name of a member.
         margins : float array of shape (n_samples, n_labels)
             Calibrated log-odds of the mean, out of fold.
 

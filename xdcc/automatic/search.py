@@ -100,7 +100,7 @@ _OVERRUN_OF_SECOND_LEVEL = 2.0
 as many rounds as estimated even where the members take ten times their estimates."""
 
 _LEAST_ROWS = 300
-"""With fewer rows models of all rows were no better than those of the folds."""
+"""With fewer rows, models of all rows were no better than those of the folds."""
 
 _N_ON_ALL_ROWS = 2
 """Models of all rows for each member without a time budget, or with one too short for more."""
@@ -137,7 +137,7 @@ class SearchResult(NamedTuple):
     stacked : list of Member
         The second level on their margins, if it helps.
     calibration : LabelCalibration
-        Of the members' mean log-odds; they are calibrated already but for constant labels.
+        Calibration of the members' mean log-odds: it changes constant labels only.
     data : FitData
         Labels and weights of the rows that a fold tests. X are log-odds of the mixture out of fold,
         float64, `(n_tested, n_labels)`.
@@ -146,9 +146,9 @@ class SearchResult(NamedTuple):
     are_all_tested : bool
         Whether these are all rows.
     log_loss : float
-        Of the mixture, out of fold.
+        Out-of-fold log-loss of the mixture.
     shape : Shape
-        Of the training data.
+        Shape of the training data.
     summary : dict of str to list
         Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     abandoned : dict of str to list
@@ -347,7 +347,7 @@ class Search:
     refit : bool or "auto"
         Whether members are trained on all rows in the end; "auto": if that pays.
     seed : int
-        Of the candidates.
+        Seed for the candidates.
     n_jobs : int or None
         Threads of the candidates.
     budget : TimeBudget
@@ -862,7 +862,7 @@ def choose_rule(
     found : SearchResult
         The mixture.
     measure : str, Measure or callable
-        What to maximise.
+        Metric to maximise.
     constraints : LabelConstraints, optional
         Of labels that have thresholds of their own.
     seed : int
@@ -870,7 +870,7 @@ def choose_rule(
     n_jobs : int or None
         Threads of the chain.
     budget : TimeBudget
-        Of the search.
+        Time left for the search.
 
     Returns
     -------

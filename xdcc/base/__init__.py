@@ -1,4 +1,4 @@
-"""What every estimator stands on; nothing here knows a method.
+"""The base of every estimator; nothing here knows a method.
 
 ====================  ===========================================================================
 `estimator`           the estimators' base class, and their parameters as fields

@@ -35,13 +35,13 @@ _LEAST_ROWS, _MOST_LEVELS = 50, 0.9
 """From so many rows on, a column with more categories than this share of them identifies rows."""
 
 _DATES = frozenset({"date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period"})
-"""What pandas' `infer_dtype` says of dates and times."""
+"""Answers of pandas' `infer_dtype` for dates and times."""
 
 _LIKE_A_DATE = r"\d.*\d.{3}|.{3}\d.*\d"
 """Text that may be a date, but is not the name of a day or month."""
 
 _NUMBERS = frozenset({"boolean", "integer", "floating", "mixed-integer-float"})
-"""What pandas' `infer_dtype` says of numbers."""
+"""Answers of pandas' `infer_dtype` for numbers."""
 
 
 def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
@@ -291,7 +291,7 @@ def _occurring(column: pd.Series) -> NDArray[Any]:
 def _codes(
     X: pd.DataFrame, position: int, categories: NDArray[Any]
 ) -> tuple[NDArray[np.float32], bool]:
-    """Return positions in `categories`, and whether a value is none of them."""
+    """Return positions in `categories`, and whether a value is not among them."""
     column = X.iloc[:, position]
     if len(X) <= _FEW_ROWS and categories.dtype == object:
         codes = _codes_of_few(column, categories)

@@ -17,14 +17,14 @@ _MOST_ROUNDING = 1e-3
 
 
 class Contributions(NamedTuple):
-    """What each feature adds to each margin.
+    """The contribution of each feature to each margin.
 
     Attributes
     ----------
     values : float64 array of shape (n_samples, n_labels, n_features)
         Contributions of the features.
     bias : float64 array of shape (n_samples, n_labels)
-        What they are added to: the margin if nothing of the row is known.
+        The margin if nothing of the row is known, to which contributions are added.
 
     Examples
     --------

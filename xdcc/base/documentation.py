@@ -132,7 +132,7 @@ _PARTS = {
         """,
     "sparse_zeros": """
         sparse_zeros : {"missing", "zero"}, default="missing"
-            What an entry means that a sparse X does not store. With ``"missing"`` X must be
+            Meaning of an entry that a sparse X does not store. With ``"missing"`` X must be
             sparse in prediction if it was in `fit`, and dense if it was dense. With ``"zero"`` a
             sparse X is used as the dense one that it stands for, which is made of it: 4 bytes for
             every entry.

@@ -15,7 +15,7 @@ import numpy as np
 
 
 class Domain(Protocol):
-    """What a parameter can be.
+    """The values that a parameter can have.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Seed:
-    """What scikit-learn calls `random_state`.
+    """The domain of scikit-learn's `random_state`.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Threads:
-    """What scikit-learn calls `n_jobs`: a number of threads, or None or -1 for all processors.
+    """The domain of scikit-learn's `n_jobs`: a number of threads, or None or -1 for all processors.
 
     -2 is all processors but one, and so on (:func:`xdcc.base.threads.n_threads`).
 
@@ -356,7 +356,7 @@ def check_domain(name: str, value: object, domain: Domain) -> None:
     value : object
         Its value.
     domain : Domain
-        What it can be.
+        The values that it can have.
 
     Raises
     ------

@@ -83,7 +83,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
 
 
 def check_sparse_structure(name: str, matrix: Any) -> None:
-    """Raise a ValueError if a sparse matrix points outside itself; `name` is its name there.
+    """Raise a ValueError if a sparse matrix has an index out of bounds; messages call it `name`.
 
     Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are checked
     by SciPy when they are converted.

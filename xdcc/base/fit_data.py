@@ -26,7 +26,7 @@ class FitData(NamedTuple):
     Attributes
     ----------
     X : float32 array, CSR matrix, or else, of shape (n_samples, n_columns)
-        What labels are learned from: checked features, NaN where a value is missing; margins or
+        The input to learn from: checked features, NaN where a value is missing; margins or
         probabilities, where decisions are learned; features that another classifier checks; or
         None.
     Y : float32 array of shape (n_samples, n_labels)

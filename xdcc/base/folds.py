@@ -283,7 +283,7 @@ def require_known(folds: Folds, data: FitData) -> None:
     Parameters
     ----------
     folds : Folds
-        Of the rows.
+        Folds of the rows.
     data : FitData
         The rows of this worker.
 

@@ -28,7 +28,7 @@ def as_pandas(data: Any, name: str = "X") -> Any:
     data : object
         Any.
     name : str, default="X"
-        What messages call it.
+        Name of the argument in messages.
 
     Returns
     -------

@@ -223,11 +223,11 @@ _HOLDS = {
     "Y_score": "finite numbers",
     "Y_proba": "numbers from 0 to 1",
 }
-"""What an input consists of, for messages."""
+"""Names of the parts of an input, for messages."""
 
 
 class KnownRows[Predicted: (Bools, Floats)](NamedTuple):
-    """What can be compared in a block of rows, for the samples that count.
+    """The known entries of a block of rows, of the samples that count.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ def known_blocks(
     Yields
     ------
     KnownRows
-        Of the samples with a known label and a positive weight; blocks without any are left out.
+        The samples with a known label and a positive weight; blocks without any are left out.
 
     Raises
     ------

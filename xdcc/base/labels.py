@@ -286,7 +286,7 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
         A fitted classifier with `predict_proba` or `decision_function`, for labels 0 and 1 or a
         binary target.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What the estimator takes.
+        Features, in any form that the estimator takes.
     n_labels : int
         How many labels it was trained for.
 

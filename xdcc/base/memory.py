@@ -13,7 +13,7 @@ from xdcc.base.workers import largest
 
 
 class NotEnoughMemoryError(MemoryError):
-    """What was to be trained would need more memory than there is; all workers raise it."""
+    """The training would need more memory than there is; all workers raise this."""
 
 
 def available_memory(proc: str = "/proc", groups: str = "/sys/fs/cgroup") -> float:
@@ -57,7 +57,7 @@ def require_memory(needed: float, what: str, advice: str) -> None:
     needed : float
         Bytes, estimated.
     what : str
-        What takes them; for the message.
+        What needs the memory, for the message.
     advice : str
         How it would take less.
 

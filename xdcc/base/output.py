@@ -52,7 +52,7 @@ def frame_of(values: Any, X: Any, names: list[str], output: str) -> Any:
     values : array of shape (n_samples, n_columns) or (n_samples,)
         Predictions.
     X : object
-        What they were made for. A pandas DataFrame gives its index to another.
+        Input of the prediction. The index of a pandas DataFrame is kept.
     names : list of str of length n_columns
         Names of the columns.
     output : {"input", "pandas", "polars", "pyarrow"}

@@ -40,7 +40,7 @@ def require_plugin(user: str) -> None:
     Parameters
     ----------
     user : str
-        What needs the plugin; the message begins with it.
+        Function or class that needs the plugin; the message begins with it.
 
     Raises
     ------

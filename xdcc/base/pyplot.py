@@ -9,7 +9,7 @@ def require_pyplot(user: str) -> ModuleType:
     Parameters
     ----------
     user : str
-        What needs it; the message begins with it.
+        Function that needs Matplotlib; the message begins with it.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def boost(
     booster : Booster
         It has as many rounds as the number of the first one.
     matrix : DMatrix
-        Of a booster's margins XGBoost remembers those of matrices that it was made with.
+        XGBoost caches a booster's margins for the matrices that it was made with.
     rounds : range
         Numbers of the rounds.
     weight : float32 array of shape (n_samples,), optional
@@ -104,7 +104,7 @@ def boost(
     bits : sequence of PCG64 or None, optional
         For each round what draws rows of these weights; None for all of them.
     share : float, default=1.0
-        Of the rows that are drawn.
+        Share of the rows that are drawn.
     looks : Looks, optional
         Margins that are wanted.
 

@@ -1,4 +1,4 @@
-"""What a parameter `random_state` means: the same for every estimator.
+"""The parameter `random_state`, which means the same for every estimator.
 
 None is the seed 0, as in XGBoost's own estimators: two fits give the same model.
 """

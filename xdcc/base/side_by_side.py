@@ -87,7 +87,7 @@ def side_by_side(n_jobs: int | None, *, limit_blas: bool = True) -> Iterator[Non
             yield
             return
         with _Pool(count) as pool:
-            # Where the system has no further thread, everything runs in this one.
+            # If the system cannot start another thread, everything runs in this one.
             _here.pool = pool if pool.n_threads else None
             try:
                 yield
@@ -134,7 +134,7 @@ def n_ahead() -> int:
 def run_all[T](tasks: Sequence[Callable[[], T]]) -> list[T]:
     """Call functions, side by side in a block of :func:`side_by_side`; return what they return.
 
-    If one raises an exception, so does this, and no further one is begun.
+    If one raises an exception, this raises it, and starts no other.
 
     Examples
     --------
@@ -440,7 +440,7 @@ class _Pool:
 
 
 class _Here(threading.local):
-    """What the current thread works for."""
+    """The training that the current thread works for."""
 
     pool: _Pool | None = None
     job: _Job | None = None

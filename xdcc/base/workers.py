@@ -1,4 +1,4 @@
-"""What workers that train together learn from the rows of all of them.
+"""Shares facts about all rows among workers that train together.
 
 Workers (:mod:`xgboost.collective`) run the same code at once, each on its own rows, and rank n has
 the rows before those of rank n + 1. Each has to call these functions, with no row if it has none.

@@ -141,7 +141,7 @@ def _dependent_pairs(data: FitData, alpha: float) -> Iterator[tuple[int, int]]:
     Y = data.Y.astype(np.float64)
     weight = np.ones(len(Y)) if data.sample_weight is None else data.sample_weight
     total, count = weight.sum(), weight @ Y
-    # Of a 2 x 2 table: n (n n11 - n1. n.1)^2 / (n1. n0. n.1 n.0).
+    # Chi-squared of a 2 x 2 table: n (n n11 - n1. n.1)^2 / (n1. n0. n.1 n.0).
     excess = total * (Y.T @ (weight[:, np.newaxis] * Y)) - np.outer(count, count)
     spread = count * (total - count)
     scale = np.outer(spread, spread)

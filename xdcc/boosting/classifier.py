@@ -119,7 +119,7 @@ int, default="sumGain"
         `validation_0` and so on. Folds that are trained together (`out_of_fold`) call none, and
         model files store none.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
-        What `feature_importances_` measures, see
+        Type of `feature_importances_`, see
         :func:`xdcc.boosting.importance.column_importance`. Can be changed after `fit`.
     {sparse_zeros}
     verbose : int, default=0
@@ -136,7 +136,7 @@ int, default="sumGain"
     best_iteration_ : int
         Index of the last boosting round that predictions use.
     sketch_size_, labels_per_tree_ : int
-        What the trees were grown with.
+        Settings with which the trees were grown.
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"logloss": [...]}}``.
     {fitted}

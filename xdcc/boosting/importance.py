@@ -88,7 +88,7 @@ def label_gains(booster: xgb.Booster, n_features: int, n_labels: int) -> NDArray
     booster : xgboost.Booster
         With trees that have vector leaves, or of one label.
     n_features, n_labels : int
-        Of the data.
+        Numbers of features and labels.
 
     Returns
     -------

@@ -87,9 +87,9 @@ class RowDraws:
     Attributes
     ----------
     share : float
-        Of the rows that are drawn.
+        Share of the rows that are drawn.
     seed : int
-        Of the draws.
+        Seed for the draws.
     before, n_rows : int
         Number of rows of workers with lower ranks, and of one's own.
 

@@ -58,7 +58,7 @@ _DEFAULT_PATIENCE = 2
 _OF_END_LABEL = MappingProxyType(
     {"base_score": 0.5, "label_weight": 1.0, "scale_pos_weight_per_label": 1.0}
 )
-"""What the end label has where there is a list with a number for each label."""
+"""Value of the end label in lists with a number for each label."""
 
 _AT_LEAST_1 = Number(low=1, whole=True)
 

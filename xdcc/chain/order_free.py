@@ -199,7 +199,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            What the first classifier takes.
+            Features, in any form that the first classifier takes.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or (n_samples,)
             0, 1, or, if the first classifier takes it, NaN for unknown; or the classes of a binary
             target.

@@ -48,7 +48,7 @@ class LabelStates:
     Parameters
     ----------
     booster : xgboost.Booster or None
-        What was trained on [margins | revealed labels]; None if labels do not depend on each other.
+        Booster trained on [margins | revealed labels]; None if labels do not depend on each other.
     margins : float32 array of shape (n_states, n_labels)
         Margins of the first classifier.
     revealed : float32 array of shape (n_states, n_labels)
@@ -130,7 +130,7 @@ class Decision(NamedTuple):
     Attributes
     ----------
     label : int array of shape (n_states,)
-        What was revealed, `NO_LABEL` where nothing was left.
+        Label that was revealed, `NO_LABEL` where none was left.
     proba : float64 array of shape (n_states,)
         Its probability to be 1, given what had been revealed.
     log_prob : float64 array of shape (n_states,)
@@ -287,7 +287,7 @@ PRIOR_OF_CANDIDATES = 0.5
 BLOCK_ENTRIES = 2**20
 """Rows times labels times beams of a row that are followed at a time."""
 SLACK = np.log(100)
-"""Labelsets a hundred times less probable than the greedy one are no candidates."""
+"""Labelsets a hundred times less probable than the greedy one are not candidates."""
 
 
 class Candidates(NamedTuple):

@@ -48,7 +48,7 @@ _MOST_ROWS = 50_000
 """More rows, repeated ones included, take longer and gain little."""
 
 MAX_BIN = 64
-"""Of these boosters and of those whose margins they are trained on."""
+"""Bins of these boosters, and of those whose margins they are trained on."""
 
 
 class OrderFreeBoosters(NamedTuple):
@@ -161,7 +161,7 @@ def train_order_free(
     # The last one is trained on all rows.
     *boosters, final = [xgb.Booster(params, [own]) for own in matrices]
 
-    # What is not left out has no part in the loss.
+    # The loss covers only the labels that are left out.
     truth[~np.any(held_out, axis=0)] = np.nan
     loss = LogLoss(truth, every)
     total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))

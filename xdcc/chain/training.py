@@ -186,7 +186,7 @@ def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) ->
         return float(sums[0] / n_known)
     if measure.axis == 0:
         return float(measure.value(*sums[1:, n_known > 0]).mean())
-    # Of all entries as one group; each counts its share.
+    # All entries are one group; each counts its share.
     return float(measure.value(*sums[1:].sum(axis=1) / n_known.sum()))
 
 

@@ -40,7 +40,7 @@ from xdcc.dask.estimator import (
 from xdcc.dask.worker_rows import WorkerRows
 
 type WorkerParts = tuple[list[Any], list[Any]]
-"""What a worker gets: pairs of `WorkerRows` and folds (or None), and rows of the evaluation set."""
+"""Input of a worker: pairs of `WorkerRows` and folds (or None), and rows of the evaluation set."""
 
 
 class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):

@@ -62,7 +62,7 @@ def place_rows(
     sample_weight : Dask array or Series of shape (n_samples,), or None
         Weights, in the same chunks.
     sparse_zeros : {"missing", "zero"}
-        What an entry means that a sparse X does not store.
+        Meaning of an entry that a sparse X does not store.
     groups : Dask array or Series of shape (n_samples,), or None
         Groups of the rows, in the same chunks.
 
@@ -122,7 +122,7 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
     Parameters
     ----------
     summaries : sequence of Summary
-        Of all rows.
+        Summaries that cover all rows.
 
     Returns
     -------

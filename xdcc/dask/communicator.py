@@ -76,14 +76,14 @@ def run_together(
     Returns
     -------
     object
-        What the function returned on the worker with rank 0.
+        Result of the function on the worker with rank 0.
 
     Raises
     ------
     WorkerLostError
         If a worker disappeared before all were done, or lost the connection to the others.
     Exception
-        What the function raised on a worker.
+        Any exception of the function on a worker.
     """
     config = collective.Config() if coll_cfg is None else coll_cfg
     addresses = [place.address for place in arguments]

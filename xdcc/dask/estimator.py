@@ -1,4 +1,4 @@
-"""What the estimators on Dask have in common: the client, the workers' rows, and predictions.
+"""Base class of the estimators on Dask: the client, the workers' rows, and predictions.
 
 Every worker checks and keeps its own rows (``worker_rows.py``). Then all workers run the training
 of the local estimator together, connected by XGBoost's collective (``communicator.py``). The
@@ -52,7 +52,7 @@ class PlacedRows(NamedTuple):
     absent : bool array of shape (n_labels,)
         Labels that are unknown in all rows.
     learned : FitData
-        What an estimator has seen in place of them: no rows, but what it learned from them.
+        Data without rows, from which the estimator takes what it has learned.
     """
 
     rows: list[Future]
@@ -115,7 +115,7 @@ class DaskEstimator(MultiLabelEstimator):
     """Class of the local estimator, which has the same parameters."""
 
     _proba_type: ClassVar[type[np.floating]]
-    """Of the local estimator's probabilities."""
+    """Type of the local estimator's probabilities."""
 
     _client: distributed.Client | None = None
 

@@ -31,7 +31,7 @@ from xdcc.dask.communicator import Place
 
 @dataclass(frozen=True)
 class Layout:
-    """What all chunks have in common.
+    """The properties that all chunks share.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the client needs to know about a worker's rows.
+    """A summary of a worker's rows for the client.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class WorkerRows:
     data : FitData
         Features, labels and weights. X is a DataFrame if it has categories.
     summary : Summary
-        What the client needs to know about them.
+        Summary of the rows for the client.
     groups : array of shape (n_samples,)
         Groups of the rows; None for each if there are none.
     """

@@ -43,7 +43,7 @@ class ArffError(ValueError):
     Attributes
     ----------
     problem : str
-        What is wrong and what is expected. The middle of a long text is omitted.
+        The fault, and what is expected. The middle of a long text is omitted.
     path : Path
         The file.
     line, column : int

@@ -24,7 +24,7 @@ type Floats = NDArray[np.float64]
 
 
 _DRAWN_AT_ONCE = 2**21
-"""Draws times rows that are there at once: 16 MiB."""
+"""Number of draws times rows in memory at once: 16 MiB."""
 
 
 class Choice(NamedTuple):
@@ -68,7 +68,7 @@ def bbc_cv(
     n_bootstraps : int, default=1000
         How many times rows are drawn.
     confidence : float, default=0.95
-        Of the interval, between 0 and 1.
+        Confidence of the interval, between 0 and 1.
     random_state : int, numpy.random.Generator or None
         Seed of the draws.
 

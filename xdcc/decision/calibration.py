@@ -183,7 +183,7 @@ def fit_platt(
         value -= a * sum_z + b * sum_1
         return _Look((a, b), value, (by_a - sum_z, by_b - sum_1), curvature)
 
-    # Of probabilities that are all 0 or 1 the loss has hardly a curvature.
+    # The loss has hardly any curvature if all probabilities are 0 or 1.
     largest = np.abs(z).max()
     a, b = _least(look, start if start[0] * largest < _SATURATED else (_SATURATED / largest, 0.0))
     # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
@@ -289,7 +289,7 @@ class ConstantLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelCalibration:
-    """What calibrates margins, for each label.
+    """Calibrates the margins of each label.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ MOST_PAIRS = 2**20
 
 _MAX_ITER = 50
 _LOWEST = -600.0
-"""Of the logarithm of a weight; the highest is 0."""
+"""Lowest logarithm of a weight; the highest is 0."""
 
 
 def fitted_weights(

@@ -113,7 +113,7 @@ def cross_fit(
     folds : Folds, or int array of shape (n_samples,)
         Fold of each row, from 0, and -1 for a row that no fold tests.
     predict : callable
-        What to predict: :func:`margins_by` or :func:`proba_by`.
+        Prediction to make: :func:`margins_by` or :func:`proba_by`.
     n_jobs : int or None, default=None
         How many folds are trained at a time, in threads; -1 for as many as there are CPUs, -2 for
         one less, and so on. None is the `n_jobs` of an estimator of this package, 1 if another

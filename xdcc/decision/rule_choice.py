@@ -233,7 +233,7 @@ class RuleChoice(NamedTuple):
     rule : Rule
         Learned from all rows.
     score : float
-        Of the chosen rule on rows that it was not learned from, corrected for the choice.
+        Score of the chosen rule on rows that it was not learned from, corrected for the choice.
     results : dict of str to list
         Columns, with an entry for each configuration of each kind of rule:
         "rule" (its kind), "params" (learned from all rows), "score" (on rows that it was not
@@ -264,13 +264,13 @@ def choose_rule(
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
-        What to maximise.
+        Metric to maximise.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the metric and the data.
     constraints : LabelConstraints, optional
         Of labels that have thresholds of their own.
     seed : int, default=0
-        Of the drawn rows.
+        Seed for the drawn rows.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def without_choice(
     measure : ProbaMeasure
         Has a value for these labels.
     seed : int, default=0
-        Of the drawn rows.
+        Seed for the drawn rows.
 
     Returns
     -------
@@ -344,11 +344,11 @@ def choose(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> 
     Parameters
     ----------
     trials : sequence of RuleTrial
-        Of the same rows and the same metric.
+        Trials of the same rows and the same metric.
     measure : str, Measure or callable
-        That metric.
+        The metric of the trials.
     seed : int, default=0
-        Of the drawn rows.
+        Seed for the drawn rows.
 
     Returns
     -------

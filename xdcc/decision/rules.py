@@ -42,7 +42,7 @@ class Rule(ABC):
 
     @property
     def params(self) -> dict[str, Any]:
-        """What was chosen or learned, to be read."""
+        """A description of what was chosen or learned."""
         return {}
 
     @abstractmethod

@@ -123,7 +123,7 @@ class ThresholdClassifier(ClassifierWrapper):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            What the estimator takes.
+            Features, in any form that the estimator takes.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or, if the estimator takes it, NaN for unknown.
         sample_weight : array-like of shape (n_samples,), optional

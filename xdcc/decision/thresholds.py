@@ -359,7 +359,7 @@ class _Column:
 
 
 class _State:
-    """What is predicted now, and the counts of every group that follow from it."""
+    """The current predictions, and the counts of every group that follow from them."""
 
     def __init__(self, data: FitData, measure: Measure, threshold: float) -> None:
         self._measure = measure

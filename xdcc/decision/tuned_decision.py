@@ -64,7 +64,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         :class:`~xdcc.boosting.MultiLabelXGBClassifier`, trains all folds together and finds its
         number of boosting rounds on the way, at most its `n_estimators`.
     measure : str, LabelCosts or callable, default="example_f1"
-        What to maximise: "subset_accuracy", "example_f1", "micro_f1",
+        Metric to maximise: "subset_accuracy", "example_f1", "micro_f1",
         "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
         "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
         so on; :class:`~xdcc.decision.LabelCosts`;
@@ -183,7 +183,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            What the estimator takes.
+            Features, in any form that the estimator takes.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or (n_samples,)
             0, 1, or, if the estimator takes it, NaN for unknown; or the classes of a binary
             target.

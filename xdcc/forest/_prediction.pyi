@@ -9,6 +9,6 @@ def predict(
 ) -> NDArray[np.float64]:
     """Average the label frequencies of the leaves that rows reach, [n_samples, n_labels].
 
-    X is in C order or CSR. `is_left_out` [n_trees, n_samples] tells which trees are not asked about
-    a row. The mean of the training rows is returned for a label of which the leaves know nothing.
+    X is in C order or CSR. `is_left_out` [n_trees, n_samples] tells which trees skip a row. A label
+    without known entries in the leaves gets its mean over the training rows.
     """

@@ -103,7 +103,7 @@ cdef void predict_row(
             reader.known[forest.unknown[at]] -= weight
     reader.seen.clear()
     for label in range(forest.n_labels):
-        # What rounding leaves of nothing is nothing.
+        # A remainder that is only rounding counts as zero.
         if reader.known[label] > 1e-9 * n_trees:
             proba[label] = min(proba[label] / reader.known[label], 1)
         else:

@@ -14,7 +14,7 @@ namespace xdcc_forest {
 
 /** @brief A row's bins of eight features, or how many rows there are for each. */
 typedef std::uint8_t Bins __attribute__((vector_size(8)));
-/** @brief What a comparison of bins gives: -1 for true, else 0. */
+/** @brief Result of a comparison of bins: -1 for true, else 0. */
 typedef std::int8_t Flags __attribute__((vector_size(8)));
 /** @brief A sum for each of eight features. */
 typedef std::int32_t Sums __attribute__((vector_size(32)));

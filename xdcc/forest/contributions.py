@@ -33,7 +33,7 @@ from xdcc.forest.leaves import LeafShares, leaf_shares
 type Floats = NDArray[np.float64]
 
 _NOTHING = 1e-9
-"""What is less of the weight of a leaf is nothing."""
+"""Leaves below this share of the weight are dropped."""
 
 _SMALL = 1e-8
 """Differences of probabilities, relative to them, below which the slope is the derivative."""

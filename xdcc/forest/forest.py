@@ -77,7 +77,7 @@ class ExtraTrees:
     start : int64 array of shape (n_trees + 1,)
         First node of each tree.
     kind : int8 array of shape (n_nodes,)
-        What a node is: a number of `KINDS`.
+        Kind of each node: a number of `KINDS`.
     missing : int8 array of shape (n_nodes,)
         Child of a numeric test to which a missing value goes, 0 or 1.
     feature : int32 array of shape (n_nodes,)
@@ -208,7 +208,7 @@ class MemoryNeed(NamedTuple):
     forest : float
         A grown forest; it is there twice while trees are joined.
     growing : float
-        What threads need besides while they grow trees.
+        Further memory of threads while they grow trees.
     data : float
         The features as trees search them, and the labels as leaves refer to them.
     """

@@ -1,4 +1,4 @@
-"""What the leaves of extra trees know of the labels, as matrices."""
+"""The labels of the rows in the leaves of extra trees, as matrices."""
 
 from typing import NamedTuple
 

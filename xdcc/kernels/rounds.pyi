@@ -40,7 +40,7 @@ def train_rounds(
         For each round what draws the rows that it trains on; None: it trains on all. Empty if no
         round draws.
     share : float
-        Of the rows that are drawn.
+        Share of the rows that are drawn.
     looks : list of int
         After how many rounds margins are kept, ascending.
     margins : list of float32 arrays of shape (n_samples, n_labels)

@@ -30,7 +30,7 @@ cdef enum:
 
 
 cdef struct Node:
-    # What a step reads of a node: a row of `Forest._nodes`.
+    # The fields of a node that a step reads: a row of `Forest._nodes`.
     int32_t index
     float threshold
     int32_t child

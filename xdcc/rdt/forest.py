@@ -52,7 +52,7 @@ class Forest:
 
     @cached_property
     def _nodes(self) -> NDArray[np.int32]:
-        """What a step reads of each node, together: `Node` in ``_forest_prediction.pyx``."""
+        """The fields of a node that a step reads: `Node` in ``_forest_prediction.pyx``."""
         columns = self.index, self.threshold.view(np.int32), self.child
         return np.column_stack((*columns, self.branches << 3 | self.kind))
 

@@ -1,5 +1,5 @@
 class Trees:
-    """What trees of a scanned model have in common, once each of them has been checked.
+    """The properties that the trees of a scanned model share, once each has been checked.
 
     Attributes
     ----------

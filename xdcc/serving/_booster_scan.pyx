@@ -54,7 +54,7 @@ cdef inline uint32_t big_endian(const unsigned char* at) noexcept nogil:
 
 
 cdef class Trees:
-    """What the trees of a scanned model have in common; see ``_booster_scan.pyi``."""
+    """The properties that the trees of a scanned model share; see ``_booster_scan.pyi``."""
 
     cdef readonly int64_t n_trees, largest_width, smallest_width, largest_feature
     cdef int64_t category_words
@@ -73,7 +73,7 @@ cdef class _Scanner:
     cdef vector[int64_t] queue, level
     cdef vector[char] taken
 
-    # What both forms have in common
+    # Shared by both forms
 
     cdef object model(self):
         if self.end < 2 or self.data[0] != b"{":

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from xdcc.serving.compiled_layout import Layout
 
 INFINITE_MARGINS: str
-"""What an error says of margins of the model itself."""
+"""Error message for margins of the model itself that are infinite."""
 
 class Kernel:
     """The arrays of a compiled model, and the loops over them.
@@ -50,7 +50,7 @@ class LabelsetSearch:
     n_beams : int
         As in `probable_labelsets`.
     slack : float
-        As there.
+        As in `probable_labelsets`.
     joint, prior : float
         Weights, as in `LabelsetScore`.
     n_known : int
@@ -78,7 +78,7 @@ class LabelsetSearch:
         Parameters
         ----------
         margins : float array of shape (n_samples, n_labels)
-            Of the first classifier.
+            Margins of the first classifier.
 
         Returns
         -------

@@ -50,7 +50,7 @@ struct LineTree {
   std::int64_t leaf_offset;  // in `leaf_value`, of its first leaf
 };
 
-/** @brief What a compiled model has besides, for batches. */
+/** @brief Further parts of a compiled model, for batches. */
 struct Batch {
   std::vector<float> thresholds;
   std::vector<Page> pages;

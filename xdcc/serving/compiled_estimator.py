@@ -90,6 +90,6 @@ def _plain_rows(X: Any, n_features: int) -> Features | None:
         return X if X.has_canonical_format and not np.isinf(X.data).any() else None
     if X.dtype != np.float32 and X.dtype != np.float64:
         return None
-    with np.errstate(over="ignore"):  # infinity, which is checked, is told about there
+    with np.errstate(over="ignore"):  # infinity is reported by the later check
         rows = np.ascontiguousarray(X, np.float32)
     return None if np.isinf(rows).any() else rows

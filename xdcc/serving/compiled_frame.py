@@ -1,8 +1,8 @@
 """``FrameReader``: rows of a pandas DataFrame as numbers, without making other frames of them.
 
-A service gets a row at a time. For that the check of estimators is dear: it copies the frame and
-looks at each column several times. What the reader does not take goes through that check, which
-also has the messages.
+For single rows, the input check of estimators is expensive: it copies the frame and looks at each
+column several times. Frames that the reader rejects go through that check, which also raises the
+errors.
 """
 
 from typing import Any, Self

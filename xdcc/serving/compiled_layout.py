@@ -136,7 +136,7 @@ class Layout:
 
     @property
     def kind(self) -> str:
-        """What it computes: "chain", "from features", "single" or "mixture"."""
+        """The computation: "chain", "from features", "single" or "mixture"."""
         if self.chain is not None:
             return "chain"
         return (
@@ -165,7 +165,7 @@ class LayoutBuilder:
     Parameters
     ----------
     n_features, n_labels : int
-        Of the model.
+        Numbers of the model's features and labels.
     categories : dict
         Categories of the columns that have any, as estimators keep them.
     """

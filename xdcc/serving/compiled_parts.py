@@ -1,4 +1,4 @@
-"""What a compiled model consists of: predictors with their kernels, and the form of X.
+"""The parts of a compiled model: predictors with their kernels, and the form of X.
 
 `CompiledParts` is what a file stores of a compiled model. All its parts are of known classes
 (``known_classes.py``). A predictor computes *outputs* from X, and from these log-odds,
@@ -70,7 +70,7 @@ class InputForm:
     sparse_zeros : str or None
         Its parameter; None if it has none.
     learned : dict of str to object
-        What it has learned about the form, such as the number of features.
+        What was learned about the form, such as the number of features.
     """
 
     checked_by: str
@@ -162,7 +162,7 @@ class ChainMargins(_WithKernels):
     layouts : list of Layout
         The chains.
     calibration : LabelCalibration
-        Of the mean.
+        Calibration of the mean.
     """
 
     calibration: LabelCalibration
@@ -227,7 +227,7 @@ class CompiledJointLabelset:
     ----------
     booster : CompiledBooster
     constant, known, prior
-        As there.
+        The attributes of `JointLabelset`.
     """
 
     booster: CompiledBooster
@@ -361,9 +361,9 @@ class OrderFreePredictor:
     source : MixtureMargins
         Computes margins of all labels.
     booster : CompiledBooster or None
-        Of the labels that vary; None if they do not depend on each other.
+        Booster of the labels that vary; None if they do not depend on each other.
     calibration : LabelCalibration
-        Of the first classifier.
+        Calibration of the first classifier.
     params : dict of str to object
         Parameters of the estimator that matter in prediction.
     seed : int

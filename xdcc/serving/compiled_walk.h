@@ -121,7 +121,7 @@ inline void WalkLanes(Compiled const& model, std::int32_t const* from, float con
     all = -1;
     XDCC_UNROLL(8)
     for (int k = 0; k < kLanes; ++k) {
-      // A lane that has arrived looks at the first node in vain.
+      // A lane that has arrived reads the first node and ignores it.
       std::int32_t const next =
           Next<kSets>(nodes[std::max(at[k], 0)], sets, slots[kOneRow ? 0 : k]);
       at[k] = at[k] < 0 ? at[k] : next;

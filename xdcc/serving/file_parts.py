@@ -1,4 +1,4 @@
-"""What model files of both kinds have in common: versions, boosters, and errors."""
+"""The parts of both kinds of model files: versions, boosters, and errors."""
 
 import json
 import os
@@ -17,7 +17,7 @@ BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
     *(EOFError, zipfile.BadZipFile, zlib.error),
 )
-"""What libraries raise for unexpected content."""
+"""Exceptions that libraries raise for unexpected content."""
 
 
 def versions() -> dict[str, str | None]:

@@ -123,7 +123,7 @@ _PARTS = (
     *_PREDICTORS,
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
-"""What estimators consist of."""
+"""Classes of the parts of estimators."""
 
 _CONSTRUCTED = (
     *(KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, Precision, Recall),

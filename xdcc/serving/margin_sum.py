@@ -28,7 +28,7 @@ class Part(NamedTuple):
     model : estimator
         A fitted classifier: not an ensemble of folds, and no mixture but one with a second level.
     scale : float64 array of shape (n_labels,)
-        What its margins are multiplied by; 0 for labels that are constant.
+        Factor of its margins; 0 for constant labels.
     """
 
     model: Any

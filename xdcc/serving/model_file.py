@@ -152,7 +152,7 @@ def load_model(
     Returns
     -------
     estimator, CompiledModel or Pipeline
-        Of the same class, with the same arguments and attributes. Its predictions are equal bit for
+        An object of the same class, arguments and attributes. Its predictions are equal bit for
         bit.
 
     Raises

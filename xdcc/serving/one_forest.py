@@ -102,7 +102,7 @@ class ScaledTrees(NamedTuple):
     trees : list of dict
         As in XGBoost's JSON, each with a test.
     start : float64 array of shape (n_labels,)
-        What they are added to.
+        Margins that the trees are added to.
     """
 
     trees: list[dict[str, Any]]

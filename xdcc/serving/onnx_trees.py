@@ -21,7 +21,7 @@ from xdcc.serving.onnx_graph import Graph
 type Ints = NDArray[np.int64]
 
 _ROUNDING = 1e-9
-"""What is less of the weight of a leaf is nothing."""
+"""Leaves below this share of the weight are dropped."""
 
 
 class Nodes(NamedTuple):

@@ -13,10 +13,10 @@ from xdcc.serving.archive import Archive
 from xdcc.serving.booster_file import ModelFileError
 
 _PARAMS = ("verbose", "transform_input")
-"""What is stored of a pipeline beside its steps."""
+"""Parameters that are stored of a pipeline beside its steps."""
 
 _HARMLESS = ("numpy.dtype",)
-"""What imputers and encoders hold and skops does not trust by itself."""
+"""Types in imputers and encoders that skops does not trust by default."""
 
 
 def other_steps(pipeline: Pipeline) -> bytes:

@@ -244,7 +244,7 @@ XGB_DLL int XDCCQuantiseFeatures(DMatrixHandle handle, char const* config, DMatr
  * The new matrix has the features' labels, weights and so on. It uses the memory of the matrix that
  * was made last from the same features, if that was freed.
  *
- * @param handle  What `XDCCQuantiseFeatures` made.
+ * @param handle  The handle from `XDCCQuantiseFeatures`.
  * @param columns Array interface of the columns: 32-bit floats, row by row, NaN where missing.
  * @param out     Matrix of the features and the columns.
  * @return 0 when success, -1 when failure happens

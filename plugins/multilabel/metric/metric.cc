@@ -28,7 +28,7 @@
 
 namespace xgboost::multilabel {
 namespace {
-/** @brief What the metrics count over a row or over a label. */
+/** @brief The counts of a metric over a row or a label. */
 struct Counts {
   double known{0.0};
   double wrong{0.0};
@@ -94,7 +94,7 @@ class MultiLabelMetric : public MetricNoCache {
   [[nodiscard]] bool SupportsUnknownLabels() const override { return true; }
 
  protected:
-  /** @brief What a metric is computed from. */
+  /** @brief Inputs of a metric. */
   struct Inputs {
     linalg::MatrixView<float const> labels;
     common::Span<float const> probabilities;

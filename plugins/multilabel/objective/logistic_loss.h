@@ -52,8 +52,8 @@ struct LogisticLoss {
   /**
    * @brief Signed probabilities of some rows.
    *
-   * @param margins Of all rows. [n_rows, n_labels]
-   * @param out     Of rows [begin, end).
+   * @param margins Margins of all rows. [n_rows, n_labels]
+   * @param out     Signed probabilities of rows [begin, end).
    */
   void Probabilities(float const* margins, std::size_t begin, std::size_t end, float* out) const;
 };

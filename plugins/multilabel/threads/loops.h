@@ -159,7 +159,7 @@ void LoopByDemand(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
   });
 }
 
-/** @brief A loop of whose iterations each task has the same as OpenMP's thread of that number. */
+/** @brief A loop whose task k gets the iterations of OpenMP's thread k. */
 template <typename Index, typename Func>
 void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& fn) {
   std::size_t const n = size, n_tasks = n_threads;

@@ -39,13 +39,13 @@ class SpanRecorder {
   /**
    * @brief Run the tasks of a region and record them.
    *
-   * @param name      Of the region; must live as long as the recorder.
+   * @param name      Name of the region; must live as long as the recorder.
    * @param n_threads Number of threads that share the tasks. If there are more tasks, each has the
    *                  number of the thread that would be free first.
    */
   void Run(char const* name, std::size_t n_tasks, int n_threads, Task task, void* data);
   /**
-   * @brief What was recorded until now, in nanoseconds, as JSON.
+   * @brief Return the records until now, in nanoseconds, as JSON.
    *
    * {"total": ..., "names": [...], "regions": [[name, begin, end, [time of each task]], ...]}
    */

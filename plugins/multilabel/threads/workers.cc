@@ -280,7 +280,7 @@ class Pool {
   }
 
  private:
-  /** @brief What a thread that begins regions remembers. */
+  /** @brief State of a thread that begins regions. */
   struct Caller {
     Pool* pool{nullptr};  // that of the parent in a forked process
     CallerSettings settings{{}, 0, 0};

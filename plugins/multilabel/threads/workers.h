@@ -19,7 +19,7 @@
 #include <cstdint>  // for int64_t
 
 namespace xdcc {
-/** @brief What a region does: called with its data and the number of the task. Must not throw. */
+/** @brief The work of a region: called with its data and the number of the task. Must not throw. */
 using Task = void (*)(void* data, int number);
 
 /**

@@ -60,7 +60,7 @@ class GradientSource {
   /**
    * @brief Sketch the gradients of a tree's labels.
    *
-   * @param key    Of the tree.
+   * @param key    Key of the tree.
    * @param labels Its labels: all, or those of its group.
    * @param out    [n_rows, n_dims]
    * @return       The labels' gradients, valid until `SampleRows` or `Separate` is called.
@@ -87,7 +87,7 @@ class GivenGradients : public GradientSource {
       : GradientSource{ctx, param, memory}, sampler_{param}, gpair_{gpair}, of_tree_{gpair} {}
 
   [[nodiscard]] std::size_t NumLabels() const override { return gpair_.Shape(1); }
-  /** @brief Of all labels, after row sampling. [n_rows, n_labels] */
+  /** @brief Gradients of all labels, after row sampling. [n_rows, n_labels] */
   [[nodiscard]] linalg::MatrixView<GradientPair const> OfTree() const { return of_tree_; }
   void SampleRows() override {
     CopyMatrix(gpair_, &memory_.sampled);

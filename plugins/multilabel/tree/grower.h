@@ -89,7 +89,7 @@ struct Workspace {
 class TreeGrower {
  public:
   /**
-   * @param rules   Of the tree; must live as long as it grows.
+   * @param rules   Rules of the tree; must live as long as it grows.
    * @param columns Drawn for it.
    */
   TreeGrower(Context const* ctx, TreeRules const& rules, common::ColumnSampler columns,
@@ -152,7 +152,7 @@ class TreeGrower {
   /**
    * @brief Give the leaves of the tree that was grown last values for some labels.
    *
-   * @param gradients Of these labels.
+   * @param gradients Gradients of these labels.
    * @param labels    Other labels have the value 0.
    */
   void SetLeafValues(LabelGradients const& gradients, std::vector<std::uint32_t> const& labels,

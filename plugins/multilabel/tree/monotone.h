@@ -26,7 +26,7 @@
 #include "split_score.h"  // for LabelWeight, Regularisation
 
 namespace xgboost::multilabel {
-/** @brief What the labels of a node may weigh; empty where nothing is constrained. [n_labels] */
+/** @brief Bounds of a node's label weights; empty where nothing is constrained. [n_labels] */
 struct WeightBounds {
   std::vector<float> lower, upper;
 
@@ -72,7 +72,7 @@ inline SideWeights OrderWeights(Regularisation const& reg, WeightBounds const& b
   return {common, common, false};
 }
 
-/** @brief What is constrained below a split. */
+/** @brief The constraints below a split. */
 struct ChildBounds {
   std::vector<float> left_weights, right_weights;
   WeightBounds left, right;

@@ -28,7 +28,7 @@
 
 namespace xgboost::multilabel {
 namespace {
-/** @brief What the numbers of a tree are drawn for. */
+/** @brief The purposes of a tree's random numbers. */
 enum Purpose : std::uint64_t { kGroups = 0, kCoefficients = 1 };
 
 constexpr std::size_t kRun = 1024;      // rows that a thread takes at a time
@@ -56,7 +56,7 @@ std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<Gradient
   return norms;
 }
 
-/** @brief What rows are projected with. */
+/** @brief The matrix that projects rows. */
 struct SketchMatrix {
   float const* coefficients;  // [n_dims, 2 * n_padded]
   std::size_t n_dims;

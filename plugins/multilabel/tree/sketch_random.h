@@ -25,7 +25,7 @@ class SketchRandom {
   }
 
  public:
-  /** @param parts What the numbers are for: seed, round, purpose, ... */
+  /** @param parts Purpose of the numbers: seed, round, purpose, ... */
   SketchRandom(std::initializer_list<std::uint64_t> parts) {
     for (auto part : parts) {
       key_ = Mix(key_ + kGolden * (part + 1));

@@ -38,10 +38,10 @@ namespace xgboost::multilabel {
 /** @brief A label's score times H + lambda, if nothing clips its weight. */
 #define XDCC_NUMERATOR(Traits, grad) \
   (Traits::kGain ? (grad) * (grad) : Traits::kWeight ? -(grad) : (grad) < 0.0f ? -(grad) : (grad))
-/** @brief What a split scores, p / a + q / b, with one division. */
+/** @brief Score of a split, p / a + q / b, with one division. */
 #define XDCC_SUM_OF_FRACTIONS(p, a, q, b) (((p) * (b) + (q) * (a)) / ((a) * (b)))
 
-/** @brief What the loops over labels take into account; each rule has its own loops. */
+/** @brief The conditions that the loops over labels consider; each rule has its own loops. */
 enum class LabelRule {
   kPlain,    // nothing: a label without Hessian has no gradient and adds 0
   kFloored,  // labels that do not count
@@ -49,7 +49,7 @@ enum class LabelRule {
   kBounded,  // also weights that monotone constraints bound
 };
 
-/** @brief What shrinks a label's weight, in the precision of the sums. */
+/** @brief Shrinkage of a label's weight, in the precision of the sums. */
 struct Regularisation {
   double lambda{1.0};
   double alpha{0.0};

@@ -26,7 +26,7 @@ def test_defaults_and_values(write_config):
     assert config.seeds == [3, 4]
     assert config.evaluation.evaluation().n_parts == 2
     assert config.methods["BR"].chosen_from() == {"n_estimators": [5], "max_depth": [2, 3]}
-    assert config.methods["BR"].reading_names() == ["labels"]
+    assert config.methods["BR"].rule_names() == ["labels"]
     assert config.methods["XDCC standard"].fixed()["chain_length"] == 2
 
 
@@ -75,7 +75,7 @@ SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x
         ),
         ({"tuning": {"measure": "example_f1", "draws": 0, "split": 0.5}}, "tuning.draws", "from 1"),
         ({"methods": {"BR": {"method": "xdc"}}}, "methods.BR.method", "Did you mean xdcc"),
-        ({"methods": _method(readings=["label"])}, "methods.BR", "has no reading 'label'"),
+        ({"methods": _method(rules=["label"])}, "methods.BR", "has no rule 'label'"),
         ({"methods": _method(grids={})}, "methods.BR.grids", "Did you mean grid?"),
         ({"methods": _method(grid={"max_depth": []})}, "methods.BR.grid.max_depth", "at least 1"),
         (

@@ -86,16 +86,16 @@ def test_exceptions(write_config):
     assert {t.params["n_estimators"] for t in found["XDCC cumulated"].finals} == {3}
 
 
-def record(task, readings=None):
-    result = None if readings is None else {"readings": readings, "scores": {}}
-    error = failure_of("ValueError", "no") if readings is None else None
+def record(task, rules=None):
+    result = None if rules is None else {"readings": rules, "scores": {}}
+    error = failure_of("ValueError", "no") if rules is None else None
     return make_record(task, result, error, {})
 
 
 def test_choice(small, tmp_path):
     store = RecordStore(tmp_path)
     group = next(g for g in groups(small) if g.line == "ML-XGB")
-    assert group.readings == ["labels", "threshold 0.3"]
+    assert group.rules == ["labels", "threshold 0.3"]
     assert group.choices(store) is None, "nothing is known yet"
     first, second = group.tuning_tasks()
     store.write(
@@ -109,11 +109,11 @@ def test_choice(small, tmp_path):
     )
     (choice,) = group.choices(store)
     assert choice.task.name == group.finals[0].name, "the first of equally good ones"
-    assert choice.reading == "threshold 0.3"
+    assert choice.rule == "threshold 0.3"
     assert choice.score == 0.7
     store.write(first, record(first))
     (choice,) = group.choices(store)
-    assert (choice.task.name, choice.reading) == (group.finals[1].name, "labels")
+    assert (choice.task.name, choice.rule) == (group.finals[1].name, "labels")
     store.write(second, record(second))
     assert group.choices(store) == [], "every trial failed"
 
@@ -170,7 +170,7 @@ def test_parameters_of_another_line(write_config, tmp_path):
     for task, value in zip(cc.tuning_tasks(), (0.4, 0.5), strict=True):
         store.write(task, record(task, {"labels": {"example_f1": value}}))
     (choice,) = like_cc.choices(store)
-    assert choice.reading == "cumulated"
+    assert choice.rule == "cumulated"
     assert choice.task.method == "xdcc"
     assert choice.task.params == like_cc.finals[0].params | {"n_estimators": 5, "max_depth": 3}
     assert choice.task.params["chain_length"] == 2

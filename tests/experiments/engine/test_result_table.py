@@ -80,7 +80,7 @@ def test_the_same_results_give_the_same_files(tiny, file, tmp_path):
 def test_a_line_has_all_parts(tiny, file):
     versions, head, *lines = file.read_text().splitlines()
     assert versions.startswith(f"# {len(lines)} lines; python ")
-    assert head.startswith("data,line,seed,params,reading,error,parts,")
+    assert head.startswith("data,line,seed,params,rule,error,parts,")
     (line,) = [line for line in lines if line.startswith("digits-tiny,ML-XGB,")]
     assert ",0-1," in line
     assert max(map(len, lines)) < 500

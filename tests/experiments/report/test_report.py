@@ -98,7 +98,7 @@ def test_results_of_tiny(tiny, tiny_store):
     }
     for row in results.table.itertuples():
         record = records[tiny.methods[row.line].method, row.fold, repr(row.params)]
-        assert record["result"]["readings"][row.reading]["example_f1"] == row.example_f1
+        assert record["result"]["readings"][row.rule]["example_f1"] == row.example_f1
         assert record["result"]["rows"] == {"train": row.train_rows, "test": row.test_rows}
         assert record["run"]["versions"]["numpy"] in results.versions["numpy"]
         assert row.tuning_time > 0
@@ -416,19 +416,19 @@ def test_quality_and_time_shows_every_method_and_fills_those_that_none_beats():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.3, 0.6, 12)
     good = base + rng.uniform(0.1, 0.2, 12)
-    quality = pd.DataFrame({"cheap": base, "good": good, "dear": base + 0.01})
-    seconds = pd.DataFrame({"cheap": 0.1, "good": 1.0, "dear": 10.0}, index=quality.index)
+    quality = pd.DataFrame({"cheap": base, "good": good, "costly": base + 0.01})
+    seconds = pd.DataFrame({"cheap": 0.1, "good": 1.0, "costly": 10.0}, index=quality.index)
     figure = quality_and_time(quality, seconds, "example_f1", "training")
     numbers = {text.get_text(): text.get_color() for text in figure.axes[0].texts[1:]}
-    assert numbers == {"1": "white", "2": "black", "3": "white"}  # good, dear, cheap
-    assert figure.axes[0].texts[0].get_text() == " 1  good\n 2  dear\n 3  cheap"
+    assert numbers == {"1": "white", "2": "black", "3": "white"}  # good, costly, cheap
+    assert figure.axes[0].texts[0].get_text() == " 1  good\n 2  costly\n 3  cheap"
     plt.close(figure)
 
 
 EMPTY = pd.DataFrame(columns=["data"])
 
 
-def test_readings_of_measures_by_hand():
+def test_decision_rules_of_measures_by_hand():
     Y, Y_pred = np.array([[1, 0, 0], [0, 0, 0]]), np.array([[1, 0, 0], [1, 0, 0]])
     found = measure_labels(Y, Y_pred)
     assert found["example_f1_zero"] == 0.5
@@ -477,7 +477,7 @@ def test_bbc_cv_of_all_combinations(write_config, folder):
         "method": "boomer",
         "params": {"n_rules": 60},
         "grid": {"l2": [1.0, 4.0], "learning_rate": [0.3]},
-        "readings": ["labels", "50 rules"],
+        "rules": ["labels", "50 rules"],
         "tuned_for": "subset_loss",
     }
     section = {"kind": "bbc_cv", "title": "", "measures": ["subset_loss", "hamming_loss"]}
@@ -508,7 +508,7 @@ def test_bbc_cv_of_all_combinations(write_config, folder):
     chosen = bbc_cv((np.column_stack(wrong) > 0).astype(float), random_state=SEED)
     low, high = (100 * bound for bound in chosen.interval)
     assert f"| {100 * chosen.estimate:.2f}, {low:.2f} to {high:.2f} |" in line
-    names = [f"l2 {l2}, {reading}" for l2 in (1.0, 4.0) for reading in ("labels", "50 rules")]
+    names = [f"l2 {l2}, {rule}" for l2 in (1.0, 4.0) for rule in ("labels", "50 rules")]
     assert line.endswith(f"| {names[chosen.best]} |")
 
 

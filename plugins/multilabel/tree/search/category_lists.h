@@ -53,7 +53,7 @@ struct CategoryKey {
   float unit{0.0f}, square{0.0f};
   std::uint32_t n_rows{0};
 
-  /** @brief How far the key is off at most, all but surely: rows' integers by a unit each. */
+  /** @brief Bound of the error of the key, with high probability: a unit for each row. */
   [[nodiscard]] float Error() const {
     auto const n = static_cast<float>(n_rows);
     return 1e-6f * size + std::min(n * unit, 4.0f * std::sqrt(n * square));
@@ -67,7 +67,7 @@ struct CategoryBuffer {
   std::vector<ListEntry> entries;
 };
 
-/** @brief What the keys of a chunk's labels are made from; every array by padded label. */
+/** @brief Inputs of the keys of a chunk's labels; every array by padded label. */
 struct KeyParam {
   float const* grad_scale;
   float const* hess_scale;
@@ -76,7 +76,7 @@ struct KeyParam {
   float lambda, alpha, max_step;
 };
 
-/** @param sums Of slots. [n, 2 * width] */
+/** @param sums Sums of slots. [n, 2 * width] */
 template <int kVectors>
 XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::size_t n, KeyParam by,
                                               CategoryKey* out) {
@@ -214,7 +214,7 @@ inline void SumCategories(std::size_t b, std::uint32_t i, LabelChunk const& chun
                               node->row_set->rows.Values(chunk), slots.Of(chunk, slots.first[i]));
 }
 
-/** @brief What the categories of a parent's list have left when a child's are taken away. */
+/** @brief Sums of the categories of a parent's list less those of a child. */
 inline void SubtractCategories(LabelChunk const& chunk, CategorySlots const& all,
                                std::uint32_t origin, CategorySlots const& part,
                                std::uint32_t part_list, CategorySlots* other,

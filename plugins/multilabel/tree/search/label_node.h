@@ -42,7 +42,7 @@ struct LabelSearchParam {
   /** @brief Whether weights have bounds. */
   bool is_monotone{false};
 
-  /** @brief What scans must look out for. */
+  /** @brief The conditions that scans must check. */
   [[nodiscard]] ScanRule Rule() const {
     if (is_monotone) {
       return ScanRule::kBounded;
@@ -189,7 +189,7 @@ inline AlignedArray<std::int32_t> SumTotals(LocalRows const& rows,
   return totals;
 }
 
-/** @brief How many integers a sum of `n_rows` of them is off at most, all but surely. */
+/** @brief Bound of the error of a sum of `n_rows` integers, with high probability. */
 inline double RoundingOf(double sum, double n_rows, double total) {
   // Rounded up and down at random, or all alike: then by as much as an average row, or some times
   // more where rows differ.
@@ -278,9 +278,9 @@ struct NodeRounding {
    * So G_L^2 / a errs by no more than 2 sqrt(9 of this) times its root, and so does G_R^2 / b.
    */
   double scores{0.0};
-  /** @brief Of the Hessian, with packed integers: the largest e / a. */
+  /** @brief For the Hessian, with packed integers: the largest e / a. */
   double hess{0.0};
-  /** @brief Of both children's weights, with packed integers: sum of (2 e / a)^2. */
+  /** @brief For both children's weights, with packed integers: sum of (2 e / a)^2. */
   double weights{0.0};
 
   /** @param weight The node's. */

@@ -359,7 +359,7 @@ void LabelSearch::Partition(RegTree const& tree, std::vector<AppliedSplit> const
 
 void LabelSearch::End(common::Span<bst_node_t> out) {
   p_fmat_ = nullptr;
-  // As `CommonRowPartitioner::LeafPartition`, which asks every label of every row again.
+  // As `CommonRowPartitioner::LeafPartition`, which reads every label of every row again.
   constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
   struct Run {
     bst_node_t nid;

@@ -66,7 +66,7 @@ class LabelSearch : public SplitSearch {
     bool is_new;
     /** @brief Whether the row set has lists, not histograms. */
     bool has_lists;
-    /** @brief Of histogram siblings: whether they stay in the row set. */
+    /** @brief For histogram siblings: whether they stay in the row set. */
     std::array<bool, 2> stays{};
   };
   /** @brief The nodes to evaluate, and what is to be done. */
@@ -126,7 +126,7 @@ class LabelSearch : public SplitSearch {
   }
   [[nodiscard]] std::vector<Job> MakeJobs(std::vector<NodeRequest> const& requests);
   [[nodiscard]] std::vector<BlockTask> MakeLevelTasks(Level const& level) const;
-  /** @brief What may be the best split of each node. */
+  /** @brief Candidates for the best split of each node. */
   [[nodiscard]] std::vector<RunningBest> CollectCandidates(Level const& level,
                                                            std::vector<JobBest> const& running);
   /** @brief Decide; threads share out the rows of large nodes. */
@@ -147,7 +147,7 @@ class LabelSearch : public SplitSearch {
   void MakeRowSets(Level const& level);
   std::shared_ptr<RowSet> MakeRowSet(NodeRequest const& request, std::vector<bst_idx_t> global_rows,
                                      bool has_lists, std::int32_t n_threads);
-  /** @param totals Of the new row set, or of the smaller sibling. */
+  /** @param totals Sums of the new row set, or of the smaller sibling. */
   void SetNodes(Level const& level, Job const& job, AlignedArray<std::int32_t> totals);
   /** @brief Entries for the lists of a new row set. */
   [[nodiscard]] std::shared_ptr<BlockEntries> TakeEntries();

@@ -57,7 +57,7 @@ struct ListRange {
 };
 
 /**
- * @brief What the scan takes into account; each rule has its own loops.
+ * @brief The conditions that the scan considers; each rule has its own loops.
  *
  * Only with the last three may labels not count.
  */
@@ -70,7 +70,7 @@ enum class ScanRule {
   kBounded,  // also weights that monotone constraints bound
 };
 
-/** @brief What the scan finds out about the children of a split, apart from scores: a bit each. */
+/** @brief Findings of the scan about the children of a split, apart from scores: a bit each. */
 struct ReachBits {
   /** @brief A label surely counts on the left; if all must: one may not. */
   static constexpr std::int32_t kLeft = 1;
@@ -182,7 +182,7 @@ struct ScanOutput {
 /**
  * @brief Add up the rows of each bin of a list, for a chunk of `width` labels.
  *
- * @param rows Of the row set.
+ * @param rows Rows of the row set.
  * @param out  The sums of one bin after the other. [number of bins in the list, 2 * width]
  */
 using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, RowValues rows,

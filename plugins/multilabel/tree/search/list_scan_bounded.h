@@ -83,7 +83,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanBounded(ListRange range, ChunkView c
       p = w_abs;
       q = u_abs;
     }
-    // What does not surely count may be left out.
+    // Labels that may not count may be left out.
     doubt += does_a ? zero : may_a ? Float8(Int8(p) & kAbsolute) : zero;
     doubt += does_b ? zero : may_b ? Float8(Int8(q) & kAbsolute) : zero;
     p = does_a ? p : (may_a & (p > zero)) ? p : zero;

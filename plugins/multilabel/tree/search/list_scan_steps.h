@@ -144,7 +144,7 @@
 namespace xgboost::multilabel {
 /** @brief All but the sign of a float. */
 inline constexpr std::int32_t kAbsolute = std::numeric_limits<std::int32_t>::max();
-/** @brief What a denominator is at least. */
+/** @brief Minimum of a denominator. */
 inline constexpr float kLeastDenominator = std::numeric_limits<float>::min() * 1e6f;
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 }  // namespace xgboost::multilabel

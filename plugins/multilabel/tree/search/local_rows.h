@@ -44,7 +44,7 @@ class LocalRows {
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
    * @param rows   Global indices of the rows, all with a gradient.
-   * @param units  Of the rows on all workers.
+   * @param units  Units of the rows on all workers.
    * @param narrow Whether chunks have `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
@@ -69,7 +69,7 @@ class LocalRows {
             rows_.size() >= RowUnits::kFewRows};
   }
   [[nodiscard]] bool IsPacked() const { return is_packed_; }
-  /** @brief What an integer counts, by padded label; 0 for paddings. */
+  /** @brief Unit of the integers, by padded label; 0 for paddings. */
   [[nodiscard]] float const* GradScale() const { return grad_scale_.Data(); }
   [[nodiscard]] float const* HessScale() const { return hess_scale_.Data(); }
 

@@ -1,5 +1,5 @@
 /**
- * @brief What an integer of a row set counts: gradients and Hessians are rounded to such units.
+ * @brief Units of the integers of a row set: gradients and Hessians are rounded to such units.
  *
  * A label's units are powers of two, so small that sums of absolute values stay below 2^30 units:
  * integer sums are exact, whatever their order. Integers have 32 bits each, or, *packed*, a row's
@@ -101,7 +101,7 @@ struct RowUnits {
   static constexpr int kGradBits = 15, kHessBits = 16;
 
   /**
-   * @param sizes    Of the rows on all workers.
+   * @param sizes    Gradient sizes of the rows on all workers.
    * @param may_pack Whether coarser units are allowed.
    */
   RowUnits(GradientSizes const& sizes, bool may_pack) : factors(sizes.sums.size(), 0.0f) {

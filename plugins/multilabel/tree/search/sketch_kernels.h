@@ -22,12 +22,12 @@ namespace xgboost::multilabel {
 using PackedSum = std::int64_t;
 constexpr std::size_t kMaxDimensions = 4;
 
-/** @brief What scores of a node are made from; every array by dimension. */
+/** @brief Inputs of a node's scores; every array by dimension. */
 struct NodeScoring {
   PackedSum const* total;
   float const* lambda;
   float const* weight;
-  /** @brief What a child's Hessian and lambda must reach; of a single dimension. */
+  /** @brief Minimum of a child's Hessian and lambda; of a single dimension. */
   float floor;
 };
 

@@ -449,7 +449,7 @@ void SketchSearch::Evaluate(Requests const& requests) {
   for (auto const& request : requests) {
     auto& node = nodes_[request.nid];
     node.summed = nullptr;
-    // What was made for the larger sibling's sake only.
+    // Histograms that were made only for the larger sibling.
     if (node.histogram.Data() && (!request.goes_on || !this->WorthKeeping(node))) {
       budget_.Release(node_bytes);
       spare_.GiveBack(std::exchange(node.histogram, {}));

@@ -105,7 +105,7 @@ class SketchSearch : public SplitSearch {
     [[nodiscard]] std::size_t NumRows() const { return end - begin; }
   };
   struct Job : NodeJob {
-    /** @brief Of siblings: whether the larger one's histogram follows from the parent's. */
+    /** @brief For siblings: whether the larger one's histogram follows from the parent's. */
     bool from_parent{false};
 
     /** @brief Whether rows are added up for the k-th node. */
@@ -115,7 +115,7 @@ class SketchSearch : public SplitSearch {
   using Requests = std::vector<NodeRequest>;
   /** @brief By node of a job. */
   using JobBest = std::array<ScoredSplit, 2>;
-  /** @brief What becomes of a block's histogram. */
+  /** @brief The use of a block's histogram. */
   enum class Histogram : std::uint8_t {
     kKept,
     kCleared,     // all zero afterwards
@@ -172,7 +172,7 @@ class SketchSearch : public SplitSearch {
   void ShareNodes(Jobs jobs, Requests const& requests);
   /** @brief Add up rows for some jobs, and the results over workers. */
   void SumJobsOverWorkers(Jobs jobs, Requests const& requests);
-  /** @brief What a node gains by its best split, and the sums of its left child. */
+  /** @brief Gain of a node's best split, and the sums of its left child. */
   void Finish(NodeRequest const& request, bst_bin_t next);
 
   // sketch_scores.cc: the best split by score.
@@ -271,7 +271,7 @@ class SketchSearch : public SplitSearch {
   [[nodiscard]] std::vector<double> Unpack(PackedSum const* sums) const;
   /** @brief Score of a node, in double precision. */
   [[nodiscard]] double ScoreOf(PackedSum const* sums) const;
-  /** @brief Of this search's own threads: others may search at the same time. */
+  /** @brief Threads of this search only: others may search at the same time. */
   [[nodiscard]] Buffer& OfThread() { return buffers_[n_threads_ == 1 ? 0 : omp_get_thread_num()]; }
 
   Context const* ctx_{nullptr};
@@ -294,7 +294,7 @@ class SketchSearch : public SplitSearch {
   double grad_unit_[kMaxDimensions]{}, hess_unit_[kMaxDimensions]{};  // what an integer counts
   /** @brief By dimension: lambda in units of the Hessian, and the factor of its part of a score. */
   float scaled_lambda_[kMaxDimensions]{}, weight_[kMaxDimensions]{};
-  /** @brief What a child's Hessian and lambda must reach, in the same units. */
+  /** @brief Minimum of a child's Hessian and lambda, in the same units. */
   float floor_{0.0f};
 
   std::vector<Node> nodes_;                // by node index

@@ -97,7 +97,7 @@ struct RunningBest {
   }
 };
 
-/** @brief What is needed to turn a candidate into a split. */
+/** @brief The data that turn a candidate into a split. */
 struct CandidateContext {
   BinIndex const& index;
   common::HistogramCuts const& cuts;
@@ -115,7 +115,7 @@ struct CandidateContext {
   }
 };
 
-/** @brief What a thread decides with. */
+/** @brief Working memory of a thread that decides. */
 struct ThreadScanners {
   SplitEvaluator numbers;
   CategoryScanner categories;
@@ -165,7 +165,7 @@ struct RowShare {
  *
  * @param rows     Rows of the node, where it has histograms.
  * @param previous If given, a candidate of the same range that passes less: without its rows.
- * @param share    Of the rows of the node or of its list.
+ * @param share    Share of the rows of the node or of its list.
  */
 inline void ScannedRows(CandidateContext const& ctx, BinIndex const& index,
                         LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
@@ -319,9 +319,9 @@ inline std::size_t NumSums(CandidateContext const& ctx, std::vector<Candidate> c
 /**
  * @brief Add up these sums over rows of a page, in double precision.
  *
- * @param index Of the page.
+ * @param index Index of the page.
  * @param rows  The node's rows in it, where it has histograms: needed for categories.
- * @param share Of these rows, or of those in lists.
+ * @param share Share of these rows, or of those in lists.
  * @param sums  [NumSums(candidates), width]
  */
 inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,

@@ -48,7 +48,7 @@ struct SearchResult {
   std::vector<double> left_sums;
 };
 
-/** @brief What is known of a node. */
+/** @brief Known properties of a node. */
 struct NodeStats {
   /** @brief Sums over the node's rows, gradients then Hessians. [2 * n_labels] */
   std::vector<double> sums;
@@ -69,7 +69,7 @@ struct CategorySums {
   bst_bin_t default_category{BinIndex::kNoBin};
 };
 
-/** @brief What splits gain. Working memory of one thread. */
+/** @brief Gains of splits. Working memory of one thread. */
 class SplitEvaluator {
   Regularisation reg_;
   std::size_t n_labels_;

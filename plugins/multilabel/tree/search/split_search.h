@@ -56,7 +56,7 @@ struct TreeRules {
   }
 };
 
-/** @brief What a tree grows on. */
+/** @brief The data that a tree grows on. */
 struct TreeData {
   /** @brief Gradients after masks and sampling. [n_rows, n_targets] */
   linalg::MatrixView<GradientPair const> gpair;

@@ -1,9 +1,9 @@
-"""Methods of any library, read by this package's decision rules; `MultiLabelClassifier` at 0.5.
+"""Methods of any library with the decision rules of this package; `MultiLabelClassifier` at 0.5.
 
 `<method>_decided` is the method in `xdcc.decision.TunedDecisionClassifierCV`: five folds and
-calibration. It is trained once for all measures: a reading with a measure's name learns the rule
-for it on the out-of-fold probabilities, so the reading's time is that of the rule. The reading
-`at 0.5` is the same model without a rule.
+calibration. It is trained once for all metrics. The rule with a metric's name is learned for that
+metric on the out-of-fold probabilities; its time includes the learning. The rule `at 0.5` is the
+same model without a learned rule.
 """
 
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from experiments.engine.registry import Labels, Method, Reading, Split, predicted_labels
+from experiments.engine.registry import DecisionRule, Labels, Method, Split, predicted_labels
 from experiments.method_parts import log_loss
 from experiments.methods import boosted_rules, boosters, other_libraries, transformations
 from xdcc.base.fit_data import FitData
@@ -75,8 +75,8 @@ def _by_rule(model: ReadByRules, split: Split, measure: str) -> Labels:
     return model.labels_for(measure, split.X, split.train.Y)
 
 
-READINGS: dict[str, Reading] = {"at 0.5": _at_half}
-READINGS |= {measure: partial(_by_rule, measure=measure) for measure in MEASURED}
+DECISION_RULES: dict[str, DecisionRule] = {"at 0.5": _at_half}
+DECISION_RULES |= {measure: partial(_by_rule, measure=measure) for measure in MEASURED}
 
 
 METHODS = {
@@ -86,7 +86,7 @@ METHODS = {
         build=partial(_build, peer=peer),
         params=peer.params,
         grid=peer.grid,
-        readings=READINGS,
+        rules=DECISION_RULES,
         scores={"log_loss": log_loss},
         requires=peer.requires,
         revision=2,
@@ -98,7 +98,7 @@ METHODS = {
         reference="this project: xdcc.MultiLabelClassifier",
         build=boosters.METHODS["auto"].build,
         params={"measure": "example_f1"},
-        readings={"labels": predicted_labels, "at 0.5": _at_half},
+        rules={"labels": predicted_labels, "at 0.5": _at_half},
         scores={"log_loss": log_loss},
         revision=2,
     )
