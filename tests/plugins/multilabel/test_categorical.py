@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from scipy import sparse
 
 from tests.reference import boosting as reference
+from tests.reference import sketch as sketch_reference
 from tests.reference.boosting import SMALLEST_GAIN, SPLIT_METHODS
 
 OURS = {"objective": "multilabel:logistic", "base_score": 0.5, "nthread": 1}
@@ -136,7 +138,9 @@ def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_thresh
         yield np.isin(column, order[n_categories - n_parted :])
 
 
-def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **options):
+def assert_best_splits(
+    tree, X, types, G, H, method, max_depth, limits, *, check_values=True, **options
+):
     """Every node has the best split that the reference finds; no split of a leaf has a gain."""
     penalties = {k: v for k, v in options.items() if k not in ("scope", "min_child_weight")}
     n_categories = np.nanmax(X, axis=0).astype(int) + 1
@@ -160,6 +164,8 @@ def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **option
         gains = gains_of(sides, *here[1:], method, **options)
         if node.feature is None:
             assert depth == max_depth or gains.max(initial=0) < 1.01 * SMALLEST_GAIN
+            if not check_values:
+                continue
             weights, _ = reference.label_weights_and_gains(
                 here[1].sum(axis=0), here[2].sum(axis=0), **options
             )
@@ -177,8 +183,11 @@ def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **option
     assert n_splits > 1
 
 
-def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
-    """Walk two trees from the root; a split may differ where both gain the same. Returns ties."""
+def assert_same_up_to_ties(ours, theirs, X, G, H, rounding=0.0, **penalties):
+    """Walk two trees from the root; a split may differ where both gain the same. Returns ties.
+
+    Gains are rounded by `rounding` at most.
+    """
     n_splits = ties = 0
     pending = [(0, 0, np.arange(len(X)))]
     while pending:
@@ -190,12 +199,12 @@ def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
             continue
         left, expected = a.goes_left(X[rows]), b.goes_left(X[rows])
         gain, expected_gain = gains_of([left, expected], G[rows], H[rows], "sumGain", **penalties)
-        assert a.gain == pytest.approx(gain, rel=1e-5)
+        assert a.gain == pytest.approx(gain, rel=1e-5, abs=rounding)
         if not np.array_equal(left, expected):
-            assert gain == pytest.approx(expected_gain, rel=1e-6), f"{a} instead of {b}"
+            assert gain == pytest.approx(expected_gain, rel=1e-6, abs=rounding), f"{a}, not {b}"
             ties += 1
             continue
-        assert a.right_categories == b.right_categories
+        assert rounding or a.right_categories == b.right_categories
         n_splits += a.right_categories is not None
         pending += [(a.left, b.left, rows[left]), (a.right, b.right, rows[~left])]
     assert n_splits > 0
@@ -346,6 +355,82 @@ def test_unknown_and_masked_labels(method):
     G, H = reference.gradients(Y, np.zeros(Y.shape), weight, ~np.isnan(known))
     (tree,) = read_trees(booster)
     assert_best_splits(tree, X, types, G, H, method, 4, DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize("sketch_size", [1, 2, 3, 4])
+def test_sketches_take_the_best_split(sketch_size, limits, missing):
+    X, types = make_features([2, 5, 9, 0, 25], missing=missing, n_rows=200)
+    Y = make_labels(X, 6, unknown=0.2)
+    params = OURS | limits | {"sketch_size": sketch_size, "max_depth": 4, "seed": 3}
+    (tree,) = read_trees(xgb.train(params, matrix_of(X, types, Y), 1))
+    G, H = reference.gradients(Y, np.zeros(Y.shape))
+    matrix = sketch_reference.coefficients(G, range(6), sketch_size, "projection", 3, 0)
+    G, H = sketch_reference.combine(G, H, range(6), matrix)
+    limits = DEFAULT_LIMITS | limits
+    assert_best_splits(tree, X, types, G, H, "sumGain", 4, limits, check_values=False)
+
+
+SKETCHED = {
+    "frequent": {"n_rows": 1000},
+    "missing": {"n_rows": 1000, "missing": 0.3},
+    "many": {"n_rows": 800, "missing": 0.05, "sizes": [300, 0, 40, 2, 700]},
+}
+
+
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize("sketch_size", [1, 2, 3, 4])
+@pytest.mark.parametrize("data", SKETCHED.values(), ids=SKETCHED.keys())
+def test_the_two_searches_agree(data, sketch_size, limits):
+    """A limit on weights that no weight exceeds selects the search on labels."""
+    data = {"sizes": [3, 0, 12, 0, 30, 2, 150], "missing": 0.0} | data
+    X, types = make_features(**data)
+    Y = make_labels(X, 6)
+    params = OURS | limits | {"sketch_size": sketch_size, "max_depth": 5, "seed": 3}
+    matrix = matrix_of(X, types, Y)
+    ours, other = (xgb.train(params | p, matrix, 1) for p in ({}, {"max_delta_step": 1e30}))
+    G, H = reference.gradients(Y, np.zeros(Y.shape))
+    coefficients = sketch_reference.coefficients(G, range(6), sketch_size, "projection", 3, 0)
+    G, H = sketch_reference.combine(G, H, range(6), coefficients)
+    (tree,), (expected,) = read_trees(ours), read_trees(other)
+    assert assert_same_up_to_ties(tree, expected, X, G, H, rounding=1e-5) < 5
+    predicted = 1 / (1 + np.exp(-margins([tree], X)))
+    np.testing.assert_allclose(ours.predict(matrix), predicted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("sketch_size", [1, 3])
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+def test_sketched_trees_do_not_depend_on_threads_or_storage(sketch_size, limits):
+    X, types = make_features([2, 0, 3, 60, 9, 0, 300], n_rows=9000)
+    Y = make_labels(X, 5)
+    params = OURS | limits | {"sketch_size": sketch_size, "max_depth": 7}
+    matrix = matrix_of(X, types, Y)
+    expected = xgb.train(params, matrix, 4).get_dump(with_stats=True)
+    as_csr = xgb.DMatrix(stored_only(X), Y, feature_types=types, enable_categorical=True)
+    for other, data in (
+        ({"nthread": 3}, matrix),
+        ({"max_histogram_mib": 1}, matrix),
+        ({}, as_csr),
+    ):
+        assert xgb.train(params | other, data, 4).get_dump(with_stats=True) == expected
+
+
+def stored_only(X):
+    """A sparse matrix that holds what is not missing, zeros included."""
+    rows, columns = np.nonzero(~np.isnan(X))
+    return sparse.csr_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
+
+
+@pytest.mark.parametrize("params", [{"colsample_bytree": 0.5}, {"colsample_bynode": 0.5}])
+def test_sketches_with_drawn_columns(params):
+    X, types = make_features([2, 0, 3, 60, 9, 0, 30], n_rows=500)
+    matrix = matrix_of(X, types, make_labels(X, 5))
+    params = OURS | params | {"sketch_size": 2, "max_depth": 4, "seed": 5}
+    ours, other = (xgb.train(params | p, matrix, 3) for p in ({}, {"max_delta_step": 1e30}))
+    assert any(node.right_categories for tree in read_trees(ours) for node in tree)
+    np.testing.assert_allclose(ours.predict(matrix), other.predict(matrix), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))

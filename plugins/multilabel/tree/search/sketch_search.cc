@@ -47,8 +47,7 @@ bool SketchSearch::Supports(Context const* ctx, TreeRules const& rules, TreeData
   bool const follows_rules =
       !rules.is_monotone && reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
       (n == 1 || reg.min_child_weight == 0.0) && rules.ml_param.Method() == SplitMethod::kSumGain;
-  return follows_rules && n <= kMaxDimensions &&
-         OnAllWorkers(ctx, data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical());
+  return follows_rules && n <= kMaxDimensions && OnAllWorkers(ctx, data.p_fmat->SingleColBlock());
 }
 
 std::shared_ptr<GHistIndexMatrix const> SketchSearch::Index(Context const* ctx,
@@ -58,7 +57,8 @@ std::shared_ptr<GHistIndexMatrix const> SketchSearch::Index(Context const* ctx,
   auto page = pages.begin().Page();
   // To make it, workers communicate.
   if (!OnAllWorkers(ctx, whole_index_ && indexed_page_.lock() == page)) {
-    whole_index_ = std::make_shared<SketchIndex const>(ctx, *page);
+    auto const types = p_fmat->Info().feature_types.ConstHostSpan();
+    whole_index_ = std::make_shared<SketchIndex const>(ctx, *page, types);
     indexed_page_ = page;
   }
   return page;
@@ -87,6 +87,8 @@ void SketchSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData co
   }
   nodes_.assign(1, {});
   budget_.Reset(rules.MaxBytes());
+  category_limits_ = {rules.param.max_cat_to_onehot,
+                      static_cast<std::size_t>(rules.param.max_cat_threshold)};
   if (index != index_) {
     index_ = index;
     spare_.Clear();
@@ -472,15 +474,15 @@ void SketchSearch::Finish(NodeRequest const& request, bst_bin_t next) {
   if (!(gain > 0.0)) {
     return;
   }
-  if (best.default_left) {  // the highest value that splits the rows so
-    node.best.bin = next - 1;
+  *request.split = {static_cast<float>(gain), best.feature, 0.0f, best.default_left,
+                    best.right_categories};
+  if (best.right_categories.empty()) {
+    if (best.default_left) {  // the highest value that splits the rows so
+      node.best.bin = next - 1;
+    }
+    auto const& cuts = page_->cut;
+    request.split->split_value = cuts.Values()[cuts.Ptrs()[best.feature] + best.bin];
   }
-  auto const& cuts = page_->cut;
-  *request.split = {static_cast<float>(gain),
-                    best.feature,
-                    cuts.Values()[cuts.Ptrs()[best.feature] + best.bin],
-                    best.default_left,
-                    {}};
   request.stats->left_sums = this->Unpack(best.left_sum);
 }
 }  // namespace xgboost::multilabel

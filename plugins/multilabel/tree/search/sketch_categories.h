@@ -1,0 +1,181 @@
+/**
+ * @brief The best split of a node on a categorical feature, from packed sums of its categories.
+ *
+ * The splits are those of `category_scan.h`, and so is their order. Categories that hold no row of
+ * the node have the key 0, like there: they stand between the others, and go right with those
+ * whose keys are larger, or left.
+ */
+#ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
+#define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
+
+#include <algorithm>  // for copy_n, fill_n, min, sort
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint32_t
+#include <vector>     // for vector
+
+#include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
+#include "sketch_kernels.h"                      // for NodeScoring, PackedSum, ScoreSplit
+#include "xgboost/base.h"                        // for bst_bin_t
+#include "xgboost/span.h"                        // for Span
+
+namespace xgboost::multilabel {
+/** @brief Which splits are tried: parameters of `tree::TrainParam`. */
+struct CategoryLimits {
+  std::uint32_t max_to_onehot{0};
+  std::size_t max_threshold{0};
+};
+
+/** @brief A category that holds rows of a node. */
+struct SketchCategory {
+  bst_bin_t code;
+  PackedSum const* sums;
+  /** @brief By what categories are sorted. */
+  double key{0.0};
+};
+
+template <std::size_t kWidth>
+class SketchCategoryScan {
+ public:
+  /**
+   * @param direction  By dimension: the factor of a category's G / (H + lambda) in its key.
+   * @param categories Those that hold rows, by ascending code; sorted by their keys afterwards.
+   * @param missing    Sums of the rows without a category.
+   */
+  SketchCategoryScan(CategoryLimits limits, NodeScoring const& by, double const* direction,
+                     std::uint32_t n_categories, PackedSum const* missing,
+                     std::vector<SketchCategory>* categories)
+      : by_{by},
+        categories_{*categories},
+        n_empty_{n_categories - categories->size()},
+        n_categories_{n_categories} {
+    if (common::UseOneHot(n_categories, limits.max_to_onehot)) {
+      this->ScanOneHot(missing);
+    } else {
+      this->Sort(direction);
+      this->ScanPartitions(std::min<std::size_t>(n_categories, limits.max_threshold));
+    }
+  }
+
+  [[nodiscard]] float Score() const { return score_; }
+  [[nodiscard]] bool DefaultLeft() const { return default_left_; }
+  [[nodiscard]] PackedSum const* LeftSum() const { return left_; }
+  /** @brief A bit for each category that goes right. */
+  [[nodiscard]] std::vector<std::uint32_t> RightCategories() const {
+    std::vector<std::uint32_t> words(common::CatBitField::ComputeStorageSize(n_categories_), 0);
+    common::CatBitField bits{common::Span{words}};
+    if (only_ != kNone) {
+      bits.Set(only_);
+      return words;
+    }
+    if (empty_right_) {
+      for (std::uint32_t code = 0; code < n_categories_; ++code) {
+        bits.Set(code);
+      }
+      for (auto i = n_right_; i < categories_.size(); ++i) {
+        bits.Clear(categories_[i].code);
+      }
+    } else {
+      for (std::size_t i = 0; i < n_right_; ++i) {
+        bits.Set(categories_[i].code);
+      }
+    }
+    return words;
+  }
+
+ private:
+  static constexpr bst_bin_t kNone = -1;
+
+  /** @brief Whether a split is the best so far; takes its sums then. */
+  bool Offer(PackedSum const* left, bool default_left) {
+    auto const score = ScoreSplit<kWidth>(left, by_);
+    if (!(score > score_)) {
+      return false;
+    }
+    score_ = score;
+    default_left_ = default_left;
+    std::copy_n(left, kWidth, left_);
+    return true;
+  }
+
+  void ScanOneHot(PackedSum const* missing) {
+    PackedSum const none[kWidth]{};
+    auto next = categories_.cbegin();
+    bool has_empty{false};
+    for (bst_bin_t code = 0; code < static_cast<bst_bin_t>(n_categories_); ++code) {
+      bool const is_empty = next == categories_.cend() || next->code != code;
+      if (is_empty && has_empty) {
+        continue;
+      }
+      has_empty = has_empty || is_empty;
+      auto const* sums = is_empty ? none : (next++)->sums;
+      PackedSum left[kWidth];
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] = by_.total[d] - sums[d];
+      }
+      if (!is_empty && this->Offer(left, true)) {
+        only_ = code;
+      }
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] -= missing[d];
+      }
+      if (this->Offer(left, false)) {
+        only_ = code;
+      }
+    }
+  }
+
+  void Sort(double const* direction) {
+    for (auto& category : categories_) {
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        auto const grad = static_cast<double>(category.sums[d] >> 32);
+        auto const hess = static_cast<double>(category.sums[d] & 0xffffffff);
+        category.key += direction[d] * grad / (hess + by_.lambda[d]);
+      }
+    }
+    std::sort(categories_.begin(), categories_.end(), [](auto const& l, auto const& r) {
+      return l.key < r.key || (l.key == r.key && l.code < r.code);
+    });
+  }
+
+  void ScanPartitions(std::size_t n_parted) {
+    auto const n = categories_.size();
+    PackedSum left[kWidth];
+    std::copy_n(by_.total, kWidth, left);
+    // How many categories come before one, those without rows included.
+    auto position = [&](std::size_t i) { return categories_[i].key < 0.0 ? i : i + n_empty_; };
+    for (std::size_t i = 0; i < n && position(i) + 1 < n_parted; ++i) {
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] -= categories_[i].sums[d];
+      }
+      if (this->Offer(left, true)) {
+        n_right_ = i + 1;
+        empty_right_ = !(categories_[i].key < 0.0);
+      }
+    }
+    std::fill_n(left, kWidth, 0);
+    for (std::size_t i = n; i-- > 0 && n_categories_ - position(i) < n_parted;) {
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] += categories_[i].sums[d];
+      }
+      if (this->Offer(left, false)) {
+        n_right_ = i;
+        empty_right_ = !(categories_[i].key < 0.0);
+      }
+    }
+  }
+
+  NodeScoring by_;
+  std::vector<SketchCategory>& categories_;
+  /** @brief Number of categories without rows, and of all. */
+  std::size_t n_empty_, n_categories_;
+  float score_{0.0f};
+  bool default_left_{false};
+  PackedSum left_[kWidth]{};
+  /** @brief The category on the right, if it is one against all others. */
+  bst_bin_t only_{kNone};
+  /** @brief Else how many of those with rows, and whether all without go right. */
+  std::size_t n_right_{0};
+  bool empty_right_{false};
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
