@@ -2,8 +2,8 @@
  * @brief The best split of a node on a categorical feature, from packed sums of its categories.
  *
  * The splits are those of `category_scan.h`, and so is their order. Categories that hold no row of
- * the node have the key 0, like there: they stand between the others, and go right with those
- * whose keys are larger, or left.
+ * the node have one key, like there: they stand between the others, and go right with those whose
+ * keys are larger, or left.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 #define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
@@ -14,15 +14,19 @@
 #include <vector>     // for vector
 
 #include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
+#include "category_rules.h"                      // for NoiseShare
 #include "sketch_kernels.h"                      // for NodeScoring, PackedSum, ScoreSplit
 #include "xgboost/base.h"                        // for bst_bin_t
 #include "xgboost/span.h"                        // for Span
 
 namespace xgboost::multilabel {
-/** @brief Which splits are tried: parameters of `tree::TrainParam`. */
-struct CategoryLimits {
+/** @brief `CategoryRules` in the units of a sketch's integers; every array by dimension. */
+struct SketchCategoryRules {
   std::uint32_t max_to_onehot{0};
   std::size_t max_threshold{0};
+  /** @brief Of a split into two sets: what a unit of `NoiseShare` costs, as part of a score. */
+  double penalty[kMaxDimensions]{};
+  double smoothing[kMaxDimensions]{};
 };
 
 /** @brief A category that holds rows of a node. */
@@ -37,26 +41,28 @@ template <std::size_t kWidth>
 class SketchCategoryScan {
  public:
   /**
-   * @param direction  By dimension: the factor of a category's G / (H + lambda) in its key.
+   * @param direction  By dimension: the factor of a category's weight G / (H + lambda) in its key.
    * @param categories Those that hold rows, by ascending code; sorted by their keys afterwards.
    * @param missing    Sums of the rows without a category.
    */
-  SketchCategoryScan(CategoryLimits limits, NodeScoring const& by, double const* direction,
-                     std::uint32_t n_categories, PackedSum const* missing,
+  SketchCategoryScan(SketchCategoryRules const& rules, NodeScoring const& by,
+                     double const* direction, std::uint32_t n_categories, PackedSum const* missing,
                      std::vector<SketchCategory>* categories)
       : by_{by},
         categories_{*categories},
         n_empty_{n_categories - categories->size()},
         n_categories_{n_categories} {
-    if (common::UseOneHot(n_categories, limits.max_to_onehot)) {
+    if (common::UseOneHot(n_categories, rules.max_to_onehot)) {
       this->ScanOneHot(missing);
     } else {
-      this->Sort(direction);
-      this->ScanPartitions(std::min<std::size_t>(n_categories, limits.max_threshold));
+      this->SetPenalty(rules.penalty);
+      this->Sort(direction, rules.smoothing);
+      this->ScanPartitions(std::min<std::size_t>(n_categories, rules.max_threshold));
     }
   }
 
-  [[nodiscard]] float Score() const { return score_; }
+  /** @brief Score of the best split less its penalty; 0 if there is none that gains more. */
+  [[nodiscard]] float Score() const { return is_found_ ? score_ : 0.0f; }
   [[nodiscard]] bool DefaultLeft() const { return default_left_; }
   [[nodiscard]] PackedSum const* LeftSum() const { return left_; }
   /** @brief A bit for each category that goes right. */
@@ -87,10 +93,11 @@ class SketchCategoryScan {
 
   /** @brief Whether a split is the best so far; takes its sums then. */
   bool Offer(PackedSum const* left, bool default_left) {
-    auto const score = ScoreSplit<kWidth>(left, by_);
+    auto const score = ScoreSplit<kWidth>(left, by_) - penalty_;
     if (!(score > score_)) {
       return false;
     }
+    is_found_ = true;
     score_ = score;
     default_left_ = default_left;
     std::copy_n(left, kWidth, left_);
@@ -124,13 +131,41 @@ class SketchCategoryScan {
     }
   }
 
-  void Sort(double const* direction) {
-    for (auto& category : categories_) {
-      for (std::size_t d = 0; d < kWidth; ++d) {
-        auto const grad = static_cast<double>(category.sums[d] >> 32);
-        auto const hess = static_cast<double>(category.sums[d] & 0xffffffff);
-        category.key += direction[d] * grad / (hess + by_.lambda[d]);
+  static double Grad(PackedSum sum) { return static_cast<double>(sum >> 32); }
+  static double Hess(PackedSum sum) { return static_cast<double>(sum & 0xffffffff); }
+
+  void SetPenalty(double const* of_share) {
+    double penalty{0.0};
+    for (std::size_t d = 0; d < kWidth && of_share[d] > 0.0; ++d) {
+      auto share = -NoiseShare(Hess(by_.total[d]), by_.lambda[d]);
+      for (auto const& category : categories_) {
+        share += NoiseShare(Hess(category.sums[d]), by_.lambda[d]);
       }
+      penalty += of_share[d] * share;
+    }
+    if (penalty > 0.0) {
+      penalty_ = static_cast<float>(penalty);
+      PackedSum const none[kWidth]{};
+      score_ = ScoreSplit<kWidth>(none, by_);  // to be exceeded
+    }
+  }
+
+  void Sort(double const* direction, double const* smoothing) {
+    auto key_of = [&](PackedSum const* sums) {
+      double key{0.0};
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        auto const total_hess = Hess(by_.total[d]);
+        auto const of_node =
+            total_hess > 0.0 ? smoothing[d] * Grad(by_.total[d]) / total_hess : 0.0;
+        key += direction[d] * (Grad(sums[d]) + of_node) /
+               (Hess(sums[d]) + smoothing[d] + by_.lambda[d]);
+      }
+      return key;
+    };
+    PackedSum const none[kWidth]{};
+    empty_key_ = key_of(none);
+    for (auto& category : categories_) {
+      category.key = key_of(category.sums);
     }
     std::sort(categories_.begin(), categories_.end(), [](auto const& l, auto const& r) {
       return l.key < r.key || (l.key == r.key && l.code < r.code);
@@ -142,14 +177,15 @@ class SketchCategoryScan {
     PackedSum left[kWidth];
     std::copy_n(by_.total, kWidth, left);
     // How many categories come before one, those without rows included.
-    auto position = [&](std::size_t i) { return categories_[i].key < 0.0 ? i : i + n_empty_; };
+    auto is_below = [&](std::size_t i) { return categories_[i].key < empty_key_; };
+    auto position = [&](std::size_t i) { return is_below(i) ? i : i + n_empty_; };
     for (std::size_t i = 0; i < n && position(i) + 1 < n_parted; ++i) {
       for (std::size_t d = 0; d < kWidth; ++d) {
         left[d] -= categories_[i].sums[d];
       }
       if (this->Offer(left, true)) {
         n_right_ = i + 1;
-        empty_right_ = !(categories_[i].key < 0.0);
+        empty_right_ = !is_below(i);
       }
     }
     std::fill_n(left, kWidth, 0);
@@ -159,7 +195,7 @@ class SketchCategoryScan {
       }
       if (this->Offer(left, false)) {
         n_right_ = i;
-        empty_right_ = !(categories_[i].key < 0.0);
+        empty_right_ = !is_below(i);
       }
     }
   }
@@ -168,6 +204,9 @@ class SketchCategoryScan {
   std::vector<SketchCategory>& categories_;
   /** @brief Number of categories without rows, and of all. */
   std::size_t n_empty_, n_categories_;
+  double empty_key_{0.0};
+  float penalty_{0.0f};
+  bool is_found_{false};
   float score_{0.0f};
   bool default_left_{false};
   PackedSum left_[kWidth]{};

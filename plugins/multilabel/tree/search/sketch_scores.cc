@@ -278,7 +278,7 @@ void SketchSearch::ScoreCategories(NodeScoring const& by, SketchIndex::SparseFea
   }
   PackedSum const none[kWidth]{};
   SketchCategoryScan<kWidth> const found{
-      category_limits_, by, direction, feature.n_categories, has_default ? none : others,
+      category_rules_, by, direction, feature.n_categories, has_default ? none : others,
       &categories};
   ScoredSplit of_feature{found.Score(), feature.feature, 0, found.DefaultLeft(), {}};
   if (of_feature.IsBetter(*best)) {

@@ -21,6 +21,7 @@
 #include "../../threads/loops.h"  // for UsefulThreads
 #include "../leaf_values.h"       // for BoundsOf
 #include "../node_features.h"     // for AllowedFeatures
+#include "category_rules.h"       // for CategoryRules, NoiseOf
 #include "xgboost/logging.h"      // for CHECK_LE, CHECK_LT
 #include "xgboost/tree_model.h"   // for RegTree
 
@@ -87,8 +88,6 @@ void SketchSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData co
   }
   nodes_.assign(1, {});
   budget_.Reset(rules.MaxBytes());
-  category_limits_ = {rules.param.max_cat_to_onehot,
-                      static_cast<std::size_t>(rules.param.max_cat_threshold)};
   if (index != index_) {
     index_ = index;
     spare_.Clear();
@@ -96,6 +95,7 @@ void SketchSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData co
   }
   buffers_.resize(std::max<std::size_t>(buffers_.size(), n_threads_));
   this->SetUnits(rules.reg, data.gpair);
+  this->SetCategoryRules({rules.param, rules.ml_param}, data);
   this->SetRoot(data.gpair);
 }
 
@@ -143,6 +143,20 @@ void SketchSearch::SetUnits(Regularisation const& reg,
   }
   floor_ = static_cast<float>(std::min(reg.min_child_weight / hess_unit_[0], 0x1p60)) +
            scaled_lambda_[0];
+}
+
+void SketchSearch::SetCategoryRules(CategoryRules const& rules, TreeData const& data) {
+  category_rules_ = {rules.max_to_onehot, rules.max_threshold};
+  if (!data.p_fmat->Info().HasCategorical() || !rules.Regularise()) {
+    return;
+  }
+  auto const noise = NoiseOf(ctx_, data.gpair);
+  for (std::size_t d = 0; d < n_dims_; ++d) {
+    // With one dimension, scores do not have its weight.
+    auto const unit = n_dims_ == 1 ? grad_unit_[d] * grad_unit_[d] / hess_unit_[d] : 1.0;
+    category_rules_.penalty[d] = rules.penalty * noise[d] / unit;
+    category_rules_.smoothing[d] = rules.smoothing / hess_unit_[d];
+  }
 }
 
 void SketchSearch::SetRoot(linalg::MatrixView<GradientPair const> gpair) {

@@ -43,7 +43,7 @@
 #include "../data/aligned_array.h"                // for AlignedArray, MemoryPool
 #include "../data/sketch_index.h"                 // for SketchIndex
 #include "node_plan.h"                            // for BlockTask, MemoryBudget, NodeJob
-#include "sketch_categories.h"                    // for CategoryLimits, SketchCategory
+#include "sketch_categories.h"                    // for SketchCategory, SketchCategoryRules
 #include "sketch_kernels.h"                       // for PackedSum, kMaxDimensions
 #include "split_search.h"                         // for SplitSearch
 #include "xgboost/base.h"                         // for GradientPair, bst_node_t
@@ -157,6 +157,8 @@ class SketchSearch : public SplitSearch {
 
   /** @brief Choose what integers count: the same for any number of threads and workers. */
   void SetUnits(Regularisation const& reg, linalg::MatrixView<GradientPair const> gpair);
+  /** @brief The same of the parameters for categories. */
+  void SetCategoryRules(CategoryRules const& rules, TreeData const& data);
   /** @brief Put all rows into the root. */
   void SetRoot(linalg::MatrixView<GradientPair const> gpair);
   /** @brief Whether the histogram of a node is worth keeping. */
@@ -301,7 +303,7 @@ class SketchSearch : public SplitSearch {
 
   std::size_t width_{1};  // dimensions, up to 1, 2 or 4
   std::size_t n_dims_{1};
-  CategoryLimits category_limits_;
+  SketchCategoryRules category_rules_;
   double lambda_{0.0};
   double grad_unit_[kMaxDimensions]{}, hess_unit_[kMaxDimensions]{};  // what an integer counts
   /** @brief By dimension: lambda in units of the Hessian, and the factor of its part of a score. */
