@@ -117,7 +117,9 @@ def gains_of(sides, G, H, method, scope="any", min_child_weight=0.0, **penalties
     return np.where(reference.split_allowed(left[1], right[1], **options), gains, -np.inf)
 
 
-def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_threshold, **penalties):
+def category_sides(
+    column, n_categories, G, H, max_cat_to_onehot, max_cat_threshold, cat_smoothing=0, **penalties
+):
     """Which rows each split on a categorical feature sends left."""
     missing = np.isnan(column)
     if n_categories < max_cat_to_onehot:
@@ -126,22 +128,53 @@ def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_thresh
             yield (column != category) & ~missing
         return
 
-    def weights(rows):
-        sums = G[rows].sum(axis=0), H[rows].sum(axis=0)
+    of_node = G.sum(axis=0), H.sum(axis=0)
+
+    def weights(rows, smoothing=0.0):
+        share = np.divide(smoothing, of_node[1], out=np.zeros(G.shape[1]), where=of_node[1] > 0)
+        sums = [
+            a[rows].sum(axis=0) + share * total for a, total in zip((G, H), of_node, strict=True)
+        ]
         return reference.label_weights_and_gains(*sums, **penalties)[0].astype(np.float32)
 
-    of_node = weights(slice(None)) if G.shape[1] > 1 else np.ones(1, np.float32)
-    keys = [np.sum(of_node * weights(column == c), dtype=float) for c in range(n_categories)]
+    direction = weights(slice(None)) if G.shape[1] > 1 else np.ones(1, np.float32)
+    keys = [
+        np.sum(direction * weights(column == c, cat_smoothing), dtype=float)
+        for c in range(n_categories)
+    ]
     order = np.argsort(keys, kind="stable")
     for n_parted in range(1, min(n_categories, max_cat_threshold)):
         yield ~np.isin(column, order[:n_parted])
         yield np.isin(column, order[n_categories - n_parted :])
 
 
+def penalty_of(column, n_categories, H, noise, reg_lambda=1.0):
+    """What noise gains by two sets of categories, as `category_rules.h` estimates it."""
+
+    def share(rows):
+        hess = H[rows].sum(axis=0)
+        return hess / (hess + reg_lambda)
+
+    of_categories = sum(share(column == c) for c in range(n_categories))
+    return max(0.0, np.sum(noise * (of_categories - share(slice(None)))))
+
+
 def assert_best_splits(
-    tree, X, types, G, H, method, max_depth, limits, *, check_values=True, **options
+    tree,
+    X,
+    types,
+    G,
+    H,
+    method,
+    max_depth,
+    limits,
+    *,
+    check_values=True,
+    cat_penalty=0.0,
+    **options,
 ):
     """Every node has the best split that the reference finds; no split of a leaf has a gain."""
+    noise = (G**2).sum(axis=0) / H.sum(axis=0)
     penalties = {k: v for k, v in options.items() if k not in ("scope", "min_child_weight")}
     n_categories = np.nanmax(X, axis=0).astype(int) + 1
     n_splits = 0
@@ -149,21 +182,29 @@ def assert_best_splits(
     while pending:
         i, depth, rows = pending.pop()
         node, here = tree[i], (X[rows], G[rows], H[rows])
-        sides = []
+        sides, least = [], []
         for f, kind in enumerate(types):
+            least += [0.0] * (len(sides) - len(least))
             if kind == "c":
                 sides += category_sides(
                     here[0][:, f], n_categories[f], *here[1:], **limits, **penalties
                 )
+                if n_categories[f] >= limits["max_cat_to_onehot"]:
+                    penalty = cat_penalty * penalty_of(
+                        here[0][:, f], n_categories[f], here[2], noise
+                    )
+                    least += [penalty] * (len(sides) - len(least))
             else:
                 for cut in reference.cuts_of_distinct_values(here[0][:, [f]])[0]:
                     column = here[0][:, f].astype(np.float32)
                     sides += [
                         reference.goes_left(column, cut, to_left) for to_left in (False, True)
                     ]
+        least += [0.0] * (len(sides) - len(least))
         gains = gains_of(sides, *here[1:], method, **options)
+        worth = gains - least
         if node.feature is None:
-            assert depth == max_depth or gains.max(initial=0) < 1.01 * SMALLEST_GAIN
+            assert depth == max_depth or worth.max(initial=0) < max(1.01 * SMALLEST_GAIN, 1e-5)
             if not check_values:
                 continue
             weights, _ = reference.label_weights_and_gains(
@@ -172,12 +213,13 @@ def assert_best_splits(
             np.testing.assert_allclose(node.value, 0.3 * weights, rtol=0, atol=1e-6)
             continue
         left = node.goes_left(here[0])
-        assert node.gain == pytest.approx(gains.max(), rel=1e-5)
-        assert any(
-            np.array_equal(side, left)
-            for side, gain in zip(sides, gains, strict=True)
-            if gain >= gains.max() * (1 - 1e-6)
-        ), f"node {i}, {node}"
+        best = [
+            k
+            for k, side in enumerate(sides)
+            if np.array_equal(side, left) and worth[k] >= worth.max() - 1e-6 * gains.max()
+        ]
+        assert best, f"node {i}, {node}"
+        assert node.gain == pytest.approx(gains[best[0]], rel=1e-5)
         n_splits += node.right_categories is not None
         pending += [(node.left, depth + 1, rows[left]), (node.right, depth + 1, rows[~left])]
     assert n_splits > 1
@@ -370,6 +412,47 @@ def test_sketches_take_the_best_split(sketch_size, limits, missing):
     G, H = sketch_reference.combine(G, H, range(6), matrix)
     limits = DEFAULT_LIMITS | limits
     assert_best_splits(tree, X, types, G, H, "sumGain", 4, limits, check_values=False)
+
+
+@pytest.mark.parametrize("regularised", [(1.0, 0.0), (0.0, 3.0), (0.7, 3.0)], ids=str)
+@pytest.mark.parametrize("sketch_size", [0, 1, 3])
+@pytest.mark.parametrize("max_list_rows", [-1, 0])
+def test_penalised_and_smoothed_splits_are_the_best(max_list_rows, sketch_size, regularised):
+    X, types = make_features([2, 5, 9, 0, 25], missing=0.1, n_rows=200)
+    Y = make_labels(X, 5)
+    cat_penalty, cat_smoothing = regularised
+    params = {"cat_penalty": cat_penalty, "cat_smoothing": cat_smoothing, "max_depth": 4, "seed": 3}
+    params |= {"sketch_size": sketch_size, "max_list_rows": max_list_rows}
+    weight = np.full(len(X), 10.0)  # noise has the scale of weights
+    (tree,) = read_trees(xgb.train(OURS | params, matrix_of(X, types, Y, weight=weight), 1))
+    G, H = reference.gradients(Y, np.zeros(Y.shape), weight)
+    if sketch_size:
+        matrix = sketch_reference.coefficients(G, range(5), sketch_size, "projection", 3, 0)
+        G, H = sketch_reference.combine(G, H, range(5), matrix)
+    limits = DEFAULT_LIMITS | {"cat_smoothing": cat_smoothing}
+    options = {"cat_penalty": cat_penalty, "check_values": False}
+    assert_best_splits(tree, X, types, G, H, "sumGain", 4, limits, **options)
+
+
+def test_noise_is_not_split_on():
+    """Columns of many categories that say nothing, beside one number that does."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(200, size=(2000, 3)), rng.normal(size=2000)]).astype(float)
+    Y = (X[:, 3:] + rng.normal(size=(2000, 4)) > 0.5).astype(float)
+    for sketch_size in (0, 1):
+        params = OURS | {"sketch_size": sketch_size, "max_depth": 3}
+        for penalty, expected in ((0, {0, 1, 2}), (5, set())):
+            booster = xgb.train(params | {"cat_penalty": penalty}, matrix_of(X, list("cccq"), Y), 3)
+            features = {int(name[1:]) for name in booster.get_score()}
+            assert features & {0, 1, 2} <= expected
+            assert bool(features & expected) == bool(expected)
+
+
+def test_a_penalty_is_a_share_of_a_gain():
+    X, types = make_features([9])
+    params = OURS | {"cat_penalty": 1, "split_method": "maxWeight"}
+    with pytest.raises(xgb.core.XGBoostError, match="cat_penalty=1 does not work with"):
+        xgb.train(params, matrix_of(X, types, make_labels(X, 2)), 1)
 
 
 SKETCHED = {
