@@ -8,7 +8,7 @@
 #ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 #define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 
-#include <algorithm>  // for copy_n, fill_n, min, sort
+#include <algorithm>  // for any_of, copy_n, fill_n, min, sort
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint32_t
 #include <vector>     // for vector
@@ -57,7 +57,7 @@ class SketchCategoryScan {
     } else {
       this->SetPenalty(rules.penalty);
       this->Sort(direction, rules.smoothing);
-      this->ScanPartitions(std::min<std::size_t>(n_categories, rules.max_threshold));
+      this->ScanPartitions(std::min<std::size_t>(n_categories, rules.max_threshold), missing);
     }
   }
 
@@ -172,7 +172,7 @@ class SketchCategoryScan {
     });
   }
 
-  void ScanPartitions(std::size_t n_parted) {
+  void ScanPartitions(std::size_t n_parted, PackedSum const* missing) {
     auto const n = categories_.size();
     PackedSum left[kWidth];
     std::copy_n(by_.total, kWidth, left);
@@ -187,6 +187,10 @@ class SketchCategoryScan {
         n_right_ = i + 1;
         empty_right_ = !is_below(i);
       }
+    }
+    bool const misses = std::any_of(missing, missing + kWidth, [](auto sum) { return sum != 0; });
+    if (!misses && n_parted == n_categories_) {
+      return;  // the same splits again
     }
     std::fill_n(left, kWidth, 0);
     for (std::size_t i = n; i-- > 0 && n_categories_ - position(i) < n_parted;) {
