@@ -32,7 +32,7 @@ from xdcc.linear import LogisticLabels
 _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
 _OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
-"""Chosen on six generated tables, confirmed on seven others: docs/guide/categories.md."""
+"""Chosen on generated tables: docs/guide/categories.md."""
 
 _MOST_ROUNDS = 10_000
 """Training ends when the log-loss out of fold does not fall any more, long before."""
