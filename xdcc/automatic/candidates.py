@@ -31,6 +31,9 @@ from xdcc.linear import LogisticLabels
 
 _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
+_OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
+"""Chosen on generated tables: docs/guide/categories.md."""
+
 _MOST_ROUNDS = 10_000
 """Training ends when the log-loss out of fold does not fall any more, long before."""
 
@@ -322,6 +325,7 @@ def booster(
             "labels_per_tree": group,
             "subsample": subsample,
             "max_bin": _MAX_BIN,
+            **_OF_CATEGORIES,
             **others,
         },
         seconds,

@@ -159,6 +159,19 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "Largest number of categories on one side of other categorical splits.",
     ),
     BoosterParam(
+        "cat_penalty",
+        _AT_LEAST_0,
+        "What a split into two sets of categories must gain: this share of what noise would gain. "
+        "0 is what XGBoost does; 1.3 suits many tables.",
+        plugin_only=True,
+    ),
+    BoosterParam(
+        "cat_smoothing",
+        _AT_LEAST_0,
+        "Hessian of its node that a category has, besides its own, where categories are sorted.",
+        plugin_only=True,
+    ),
+    BoosterParam(
         "max_list_rows",
         Number(low=-1, high=65536, whole=True),
         "Nodes with more rows use histograms, others sorted row lists; the trees are the same. "

@@ -75,6 +75,9 @@ void MultiLabelTrainParam::Configure(Args const& args, char const* objective) {
       << "split_method=`" << split_method << "` does not work with sketch_size=" << sketch_size
       << ": the dimensions of a sketch do not stand for single labels. Use split_method=`sumGain`, "
       << "or sketch_method=`top`, which searches on labels.";
+  CHECK(cat_penalty == 0.0f || this->Method() == SplitMethod::kSumGain)
+      << "cat_penalty=" << cat_penalty << " does not work with split_method=`" << split_method
+      << "`: it is a share of a gain. Use split_method=`sumGain`.";
 }
 
 void LabelWeightParam::Check(bst_target_t n_labels) const {

@@ -32,6 +32,8 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   int sketch_size;
   int sketch_method;
   int labels_per_tree;
+  float cat_penalty;
+  float cat_smoothing;
 
   DMLC_DECLARE_PARAMETER(MultiLabelTrainParam) {
     DMLC_DECLARE_FIELD(split_method)
@@ -72,6 +74,14 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_lower_bound(0)
         .set_default(0)
         .describe("Largest number of labels per tree, drawn anew in each round; 0: all.");
+    DMLC_DECLARE_FIELD(cat_penalty)
+        .set_lower_bound(0.0f)
+        .set_default(0.0f)
+        .describe("Share of the gain that noise gives two sets of categories, to be exceeded.");
+    DMLC_DECLARE_FIELD(cat_smoothing)
+        .set_lower_bound(0.0f)
+        .set_default(0.0f)
+        .describe("Hessian of its node that a category has besides its own when it is sorted.");
   }
 
   /** @brief Update from the user's arguments and the objective's name, which may be a short form.

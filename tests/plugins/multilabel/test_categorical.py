@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from scipy import sparse
 
 from tests.reference import boosting as reference
+from tests.reference import sketch as sketch_reference
 from tests.reference.boosting import SMALLEST_GAIN, SPLIT_METHODS
 
 OURS = {"objective": "multilabel:logistic", "base_score": 0.5, "nthread": 1}
@@ -115,7 +117,9 @@ def gains_of(sides, G, H, method, scope="any", min_child_weight=0.0, **penalties
     return np.where(reference.split_allowed(left[1], right[1], **options), gains, -np.inf)
 
 
-def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_threshold, **penalties):
+def category_sides(
+    column, n_categories, G, H, max_cat_to_onehot, max_cat_threshold, cat_smoothing=0, **penalties
+):
     """Which rows each split on a categorical feature sends left."""
     missing = np.isnan(column)
     if n_categories < max_cat_to_onehot:
@@ -124,20 +128,53 @@ def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_thresh
             yield (column != category) & ~missing
         return
 
-    def weights(rows):
-        sums = G[rows].sum(axis=0), H[rows].sum(axis=0)
+    of_node = G.sum(axis=0), H.sum(axis=0)
+
+    def weights(rows, smoothing=0.0):
+        share = np.divide(smoothing, of_node[1], out=np.zeros(G.shape[1]), where=of_node[1] > 0)
+        sums = [
+            a[rows].sum(axis=0) + share * total for a, total in zip((G, H), of_node, strict=True)
+        ]
         return reference.label_weights_and_gains(*sums, **penalties)[0].astype(np.float32)
 
-    of_node = weights(slice(None)) if G.shape[1] > 1 else np.ones(1, np.float32)
-    keys = [np.sum(of_node * weights(column == c), dtype=float) for c in range(n_categories)]
+    direction = weights(slice(None)) if G.shape[1] > 1 else np.ones(1, np.float32)
+    keys = [
+        np.sum(direction * weights(column == c, cat_smoothing), dtype=float)
+        for c in range(n_categories)
+    ]
     order = np.argsort(keys, kind="stable")
     for n_parted in range(1, min(n_categories, max_cat_threshold)):
         yield ~np.isin(column, order[:n_parted])
         yield np.isin(column, order[n_categories - n_parted :])
 
 
-def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **options):
+def penalty_of(column, n_categories, H, noise, reg_lambda=1.0):
+    """What noise gains by two sets of categories, as `category_rules.h` estimates it."""
+
+    def share(rows):
+        hess = H[rows].sum(axis=0)
+        return hess / (hess + reg_lambda)
+
+    of_categories = sum(share(column == c) for c in range(n_categories))
+    return max(0.0, np.sum(noise * (of_categories - share(slice(None)))))
+
+
+def assert_best_splits(
+    tree,
+    X,
+    types,
+    G,
+    H,
+    method,
+    max_depth,
+    limits,
+    *,
+    check_values=True,
+    cat_penalty=0.0,
+    **options,
+):
     """Every node has the best split that the reference finds; no split of a leaf has a gain."""
+    noise = (G**2).sum(axis=0) / H.sum(axis=0)
     penalties = {k: v for k, v in options.items() if k not in ("scope", "min_child_weight")}
     n_categories = np.nanmax(X, axis=0).astype(int) + 1
     n_splits = 0
@@ -145,40 +182,54 @@ def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **option
     while pending:
         i, depth, rows = pending.pop()
         node, here = tree[i], (X[rows], G[rows], H[rows])
-        sides = []
+        sides, least = [], []
         for f, kind in enumerate(types):
+            least += [0.0] * (len(sides) - len(least))
             if kind == "c":
                 sides += category_sides(
                     here[0][:, f], n_categories[f], *here[1:], **limits, **penalties
                 )
+                if n_categories[f] >= limits["max_cat_to_onehot"]:
+                    penalty = cat_penalty * penalty_of(
+                        here[0][:, f], n_categories[f], here[2], noise
+                    )
+                    least += [penalty] * (len(sides) - len(least))
             else:
                 for cut in reference.cuts_of_distinct_values(here[0][:, [f]])[0]:
                     column = here[0][:, f].astype(np.float32)
                     sides += [
                         reference.goes_left(column, cut, to_left) for to_left in (False, True)
                     ]
+        least += [0.0] * (len(sides) - len(least))
         gains = gains_of(sides, *here[1:], method, **options)
+        worth = gains - least
         if node.feature is None:
-            assert depth == max_depth or gains.max(initial=0) < 1.01 * SMALLEST_GAIN
+            assert depth == max_depth or worth.max(initial=0) < max(1.01 * SMALLEST_GAIN, 1e-5)
+            if not check_values:
+                continue
             weights, _ = reference.label_weights_and_gains(
                 here[1].sum(axis=0), here[2].sum(axis=0), **options
             )
             np.testing.assert_allclose(node.value, 0.3 * weights, rtol=0, atol=1e-6)
             continue
         left = node.goes_left(here[0])
-        assert node.gain == pytest.approx(gains.max(), rel=1e-5)
-        assert any(
-            np.array_equal(side, left)
-            for side, gain in zip(sides, gains, strict=True)
-            if gain >= gains.max() * (1 - 1e-6)
-        ), f"node {i}, {node}"
+        best = [
+            k
+            for k, side in enumerate(sides)
+            if np.array_equal(side, left) and worth[k] >= worth.max() - 1e-6 * gains.max()
+        ]
+        assert best, f"node {i}, {node}"
+        assert node.gain == pytest.approx(gains[best[0]], rel=1e-5)
         n_splits += node.right_categories is not None
         pending += [(node.left, depth + 1, rows[left]), (node.right, depth + 1, rows[~left])]
     assert n_splits > 1
 
 
-def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
-    """Walk two trees from the root; a split may differ where both gain the same. Returns ties."""
+def assert_same_up_to_ties(ours, theirs, X, G, H, rounding=0.0, **penalties):
+    """Walk two trees from the root; a split may differ where both gain the same. Returns ties.
+
+    Gains are rounded by `rounding` at most.
+    """
     n_splits = ties = 0
     pending = [(0, 0, np.arange(len(X)))]
     while pending:
@@ -190,12 +241,12 @@ def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
             continue
         left, expected = a.goes_left(X[rows]), b.goes_left(X[rows])
         gain, expected_gain = gains_of([left, expected], G[rows], H[rows], "sumGain", **penalties)
-        assert a.gain == pytest.approx(gain, rel=1e-5)
+        assert a.gain == pytest.approx(gain, rel=1e-5, abs=rounding)
         if not np.array_equal(left, expected):
-            assert gain == pytest.approx(expected_gain, rel=1e-6), f"{a} instead of {b}"
+            assert gain == pytest.approx(expected_gain, rel=1e-6, abs=rounding), f"{a}, not {b}"
             ties += 1
             continue
-        assert a.right_categories == b.right_categories
+        assert rounding or a.right_categories == b.right_categories
         n_splits += a.right_categories is not None
         pending += [(a.left, b.left, rows[left]), (a.right, b.right, rows[~left])]
     assert n_splits > 0
@@ -346,6 +397,123 @@ def test_unknown_and_masked_labels(method):
     G, H = reference.gradients(Y, np.zeros(Y.shape), weight, ~np.isnan(known))
     (tree,) = read_trees(booster)
     assert_best_splits(tree, X, types, G, H, method, 4, DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize("sketch_size", [1, 2, 3, 4])
+def test_sketches_take_the_best_split(sketch_size, limits, missing):
+    X, types = make_features([2, 5, 9, 0, 25], missing=missing, n_rows=200)
+    Y = make_labels(X, 6, unknown=0.2)
+    params = OURS | limits | {"sketch_size": sketch_size, "max_depth": 4, "seed": 3}
+    (tree,) = read_trees(xgb.train(params, matrix_of(X, types, Y), 1))
+    G, H = reference.gradients(Y, np.zeros(Y.shape))
+    matrix = sketch_reference.coefficients(G, range(6), sketch_size, "projection", 3, 0)
+    G, H = sketch_reference.combine(G, H, range(6), matrix)
+    limits = DEFAULT_LIMITS | limits
+    assert_best_splits(tree, X, types, G, H, "sumGain", 4, limits, check_values=False)
+
+
+@pytest.mark.parametrize("regularised", [(1.0, 0.0), (0.0, 3.0), (0.7, 3.0)], ids=str)
+@pytest.mark.parametrize("sketch_size", [0, 1, 3])
+@pytest.mark.parametrize("max_list_rows", [-1, 0])
+def test_penalised_and_smoothed_splits_are_the_best(max_list_rows, sketch_size, regularised):
+    X, types = make_features([2, 5, 9, 0, 25], missing=0.1, n_rows=200)
+    Y = make_labels(X, 5)
+    cat_penalty, cat_smoothing = regularised
+    params = {"cat_penalty": cat_penalty, "cat_smoothing": cat_smoothing, "max_depth": 4, "seed": 3}
+    params |= {"sketch_size": sketch_size, "max_list_rows": max_list_rows}
+    weight = np.full(len(X), 10.0)  # noise has the scale of weights
+    (tree,) = read_trees(xgb.train(OURS | params, matrix_of(X, types, Y, weight=weight), 1))
+    G, H = reference.gradients(Y, np.zeros(Y.shape), weight)
+    if sketch_size:
+        matrix = sketch_reference.coefficients(G, range(5), sketch_size, "projection", 3, 0)
+        G, H = sketch_reference.combine(G, H, range(5), matrix)
+    limits = DEFAULT_LIMITS | {"cat_smoothing": cat_smoothing}
+    options = {"cat_penalty": cat_penalty, "check_values": False}
+    assert_best_splits(tree, X, types, G, H, "sumGain", 4, limits, **options)
+
+
+def test_noise_is_not_split_on():
+    """Columns of many categories that say nothing, beside one number that does."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(200, size=(2000, 3)), rng.normal(size=2000)]).astype(float)
+    Y = (X[:, 3:] + rng.normal(size=(2000, 4)) > 0.5).astype(float)
+    for sketch_size in (0, 1):
+        params = OURS | {"sketch_size": sketch_size, "max_depth": 3}
+        for penalty, expected in ((0, {0, 1, 2}), (5, set())):
+            booster = xgb.train(params | {"cat_penalty": penalty}, matrix_of(X, list("cccq"), Y), 3)
+            features = {int(name[1:]) for name in booster.get_score()}
+            assert features & {0, 1, 2} <= expected
+            assert bool(features & expected) == bool(expected)
+
+
+def test_a_penalty_is_a_share_of_a_gain():
+    X, types = make_features([9])
+    params = OURS | {"cat_penalty": 1, "split_method": "maxWeight"}
+    with pytest.raises(xgb.core.XGBoostError, match="cat_penalty=1 does not work with"):
+        xgb.train(params, matrix_of(X, types, make_labels(X, 2)), 1)
+
+
+SKETCHED = {
+    "frequent": {"n_rows": 1000},
+    "missing": {"n_rows": 1000, "missing": 0.3},
+    "many": {"n_rows": 800, "missing": 0.05, "sizes": [300, 0, 40, 2, 700]},
+}
+
+
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize("sketch_size", [1, 2, 3, 4])
+@pytest.mark.parametrize("data", SKETCHED.values(), ids=SKETCHED.keys())
+def test_the_two_searches_agree(data, sketch_size, limits):
+    """A limit on weights that no weight exceeds selects the search on labels."""
+    data = {"sizes": [3, 0, 12, 0, 30, 2, 150], "missing": 0.0} | data
+    X, types = make_features(**data)
+    Y = make_labels(X, 6)
+    params = OURS | limits | {"sketch_size": sketch_size, "max_depth": 5, "seed": 3}
+    matrix = matrix_of(X, types, Y)
+    ours, other = (xgb.train(params | p, matrix, 1) for p in ({}, {"max_delta_step": 1e30}))
+    G, H = reference.gradients(Y, np.zeros(Y.shape))
+    coefficients = sketch_reference.coefficients(G, range(6), sketch_size, "projection", 3, 0)
+    G, H = sketch_reference.combine(G, H, range(6), coefficients)
+    (tree,), (expected,) = read_trees(ours), read_trees(other)
+    assert assert_same_up_to_ties(tree, expected, X, G, H, rounding=1e-5) < 5
+    predicted = 1 / (1 + np.exp(-margins([tree], X)))
+    np.testing.assert_allclose(ours.predict(matrix), predicted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("sketch_size", [1, 3])
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+def test_sketched_trees_do_not_depend_on_threads_or_storage(sketch_size, limits):
+    X, types = make_features([2, 0, 3, 60, 9, 0, 300], n_rows=9000)
+    Y = make_labels(X, 5)
+    params = OURS | limits | {"sketch_size": sketch_size, "max_depth": 7}
+    matrix = matrix_of(X, types, Y)
+    expected = xgb.train(params, matrix, 4).get_dump(with_stats=True)
+    as_csr = xgb.DMatrix(stored_only(X), Y, feature_types=types, enable_categorical=True)
+    for other, data in (
+        ({"nthread": 3}, matrix),
+        ({"max_histogram_mib": 1}, matrix),
+        ({}, as_csr),
+    ):
+        assert xgb.train(params | other, data, 4).get_dump(with_stats=True) == expected
+
+
+def stored_only(X):
+    """A sparse matrix that holds what is not missing, zeros included."""
+    rows, columns = np.nonzero(~np.isnan(X))
+    return sparse.csr_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
+
+
+@pytest.mark.parametrize("params", [{"colsample_bytree": 0.5}, {"colsample_bynode": 0.5}])
+def test_sketches_with_drawn_columns(params):
+    X, types = make_features([2, 0, 3, 60, 9, 0, 30], n_rows=500)
+    matrix = matrix_of(X, types, make_labels(X, 5))
+    params = OURS | params | {"sketch_size": 2, "max_depth": 4, "seed": 5}
+    ours, other = (xgb.train(params | p, matrix, 3) for p in ({}, {"max_delta_step": 1e30}))
+    assert any(node.right_categories for tree in read_trees(ours) for node in tree)
+    np.testing.assert_allclose(ours.predict(matrix), other.predict(matrix), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))

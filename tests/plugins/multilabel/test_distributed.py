@@ -201,17 +201,19 @@ def test_sketches_and_groups_of_labels(params, cuts):
     assert_same_model(on_workers(train, *data, cuts=cuts), train(*data))
 
 
+@pytest.mark.parametrize("regularised", [{}, {"cat_penalty": 0.5, "cat_smoothing": 3}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"sketch_size": 1}, {"sketch_size": 3}], ids=str)
 @pytest.mark.parametrize("max_cat_to_onehot", [1, 100])
 @pytest.mark.parametrize("cuts", [(130,), (5,), (100, 200, 300)], ids=str)
-def test_categorical_features(cuts, max_cat_to_onehot):
+def test_categorical_features(cuts, max_cat_to_onehot, params, regularised):
     X, Y, weight = make_data(seed=8)
     X[:130, 0] %= 10  # categories that not every worker knows
 
     def train(X, Y, weight):
         types = ["c", "q", "c", "c", "q", "c"]
         data = {"weight": weight, "feature_types": types, "enable_categorical": True}
-        params = PARAMS | {"max_cat_to_onehot": max_cat_to_onehot}
-        return xgb.train(params, xgb.DMatrix(X, Y, nthread=1, **data), N_ROUNDS)
+        limits = {"max_cat_to_onehot": max_cat_to_onehot} | regularised
+        return xgb.train(PARAMS | limits | params, xgb.DMatrix(X, Y, nthread=1, **data), N_ROUNDS)
 
     expected = train(X, Y, weight)
     assert ":{" in "".join(expected.get_dump())

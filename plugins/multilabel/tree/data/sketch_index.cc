@@ -12,6 +12,7 @@
 #include <utility>    // for exchange
 #include <vector>     // for vector
 
+#include "../../../../src/common/categorical.h"      // for IsCat
 #include "../../../../src/common/hist_util.h"        // for DispatchBinType
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../reductions.h"                        // for ForEachRun, SumOverWorkers
@@ -19,15 +20,17 @@
 #include "xgboost/context.h"                         // for Context
 
 namespace xgboost::multilabel {
-SketchIndex::SketchIndex(Context const* ctx, GHistIndexMatrix const& page)
+SketchIndex::SketchIndex(Context const* ctx, GHistIndexMatrix const& page,
+                         common::Span<FeatureType const> types)
     : n_rows_{page.Size()}, places_(page.Features()) {
-  this->Classify(ctx, page);
+  this->Classify(ctx, page, types);
   common::DispatchBinType(page.index.GetBinTypeSize(), [&](auto t) {
     this->VisitSlotType([&](auto slot) { this->ReadRows<decltype(t), decltype(slot)>(ctx, page); });
   });
 }
 
-void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
+void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page,
+                           common::Span<FeatureType const> types) {
   auto const& ptrs = page.cut.Ptrs();
   // Rows by bin, then all rows. Workers classify features alike.
   std::vector<std::int64_t> counts(page.hit_count.cbegin(), page.hit_count.cend());
@@ -58,7 +61,10 @@ void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
       --n_bins;
     }
     // The cost of a dense feature is that its bins are scored together with those of seven others.
-    if (n_bins == 1 && n_stored <= n_rows / 2) {
+    if (common::IsCat(types, f)) {
+      as_sparse.n_categories = static_cast<std::uint32_t>(end - begin);
+      lists.push_back(as_sparse);
+    } else if (n_bins == 1 && n_stored <= n_rows / 2) {
       lists_->features.push_back(as_sparse);
     } else if (n_stored <= n_rows / 10) {
       lists.push_back(as_sparse);
@@ -69,10 +75,12 @@ void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
   lists_->n_singles = lists_->features.size();
   lists_->features.insert(lists_->features.cend(), lists.cbegin(), lists.cend());
   lists_->slot_ptr.push_back(0);
+  std::uint32_t n_columns{0};
   for (std::size_t i = 0; i < lists_->features.size(); ++i) {
     auto& feature = lists_->features[i];
     places_[feature.feature] = {Kind::kSparse, static_cast<std::uint32_t>(i)};
     feature.begin = static_cast<std::uint32_t>(lists_->slot_bin.size());
+    feature.column = feature.IsCategorical() ? n_columns++ : 0;
     for (auto bin = ptrs[feature.feature]; bin < ptrs[feature.feature + 1]; ++bin) {
       auto const within = static_cast<bst_bin_t>(bin - ptrs[feature.feature]);
       if (within != feature.default_bin && counts[bin] > 0) {
@@ -281,10 +289,19 @@ void SketchIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) {
   }
   lists_->slot_rows.resize(lists_->slot_ptr.back());
   lists_->row_slots.resize(lists_->slot_ptr.back());
+  for (auto const& feature : lists_->features) {
+    if (feature.IsCategorical()) {
+      lists_->columns.resize(lists_->columns.size() + n_rows_, feature.end - feature.begin);
+    }
+  }
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto run) {
     auto const first_of_slot = next[run];
     for (auto const& entry : entries[run]) {
       lists_->slot_rows[next[run][entry.slot]++] = entry.row;
+      auto const& feature = lists_->features[lists_->slot_at[entry.slot]];
+      if (feature.IsCategorical()) {
+        lists_->columns[feature.column * n_rows_ + entry.row] = entry.slot - feature.begin;
+      }
     }
     // By ascending slot.
     std::vector<std::size_t> to(lists_->row_ptr.cbegin() + begin_of(run),

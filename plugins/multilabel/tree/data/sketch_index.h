@@ -10,6 +10,8 @@
  * - *Sparse*: where most rows share one bin, or miss the feature, only the others are stored. Each
  *   bin that they occur in is a *slot*; a row has a list of slots, a slot a list of rows. Features
  *   with a single slot come first: they offer one split, and their slots are scored side by side.
+ *   Categorical features are always stored so, a slot for each category: few of many categories
+ *   have rows in a small node.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_INDEX_H_
 #define XDCC_MULTILABEL_SKETCH_INDEX_H_
@@ -25,6 +27,8 @@
 #include "aligned_array.h"                        // for AlignedArray
 #include "xgboost/base.h"                         // for bst_bin_t, bst_feature_t
 #include "xgboost/context.h"                      // for Context
+#include "xgboost/data.h"                         // for FeatureType
+#include "xgboost/span.h"                         // for Span
 
 namespace xgboost::multilabel {
 class SketchIndex {
@@ -56,11 +60,20 @@ class SketchIndex {
     std::uint32_t begin, end;
     /** @brief The bin of the other rows; `kMissing` if these miss the feature. */
     bst_bin_t default_bin;
+    /** @brief 0: the feature is a number. */
+    std::uint32_t n_categories{0};
+
+    /** @brief Of a categorical feature: its number among these. */
+    std::uint32_t column{0};
+
+    [[nodiscard]] bool IsCategorical() const { return n_categories > 0; }
   };
   static constexpr bst_bin_t kMissing = -1;
 
   SketchIndex() = default;
-  SketchIndex(Context const* ctx, GHistIndexMatrix const& page);
+  /** @param types Of features; empty: all are numbers. */
+  SketchIndex(Context const* ctx, GHistIndexMatrix const& page,
+              common::Span<FeatureType const> types);
   /**
    * @brief Become another index with fewer features in blocks; lists are shared.
    *
@@ -114,6 +127,11 @@ class SketchIndex {
   [[nodiscard]] std::uint32_t const* RowSlots() const { return lists_->row_slots.data(); }
   [[nodiscard]] std::size_t const* SlotPtr() const { return lists_->slot_ptr.data(); }
   [[nodiscard]] std::uint32_t const* SlotRows() const { return lists_->slot_rows.data(); }
+  /** @brief By row: the slot of a categorical feature, counted from its first; its number of slots
+   * where the row has none. */
+  [[nodiscard]] std::uint32_t const* Column(SparseFeature const& feature) const {
+    return lists_->columns.data() + feature.column * n_rows_;
+  }
 
  private:
   /** @brief The features of which few rows are stored. */
@@ -125,9 +143,11 @@ class SketchIndex {
     std::vector<std::int32_t> slot_of_bin;  // by bin of the page; -1: not stored
     std::vector<std::size_t> row_ptr, slot_ptr;
     std::vector<std::uint32_t> row_slots, slot_rows;
+    std::vector<std::uint32_t> columns;  // of categorical features
   };
 
-  void Classify(Context const* ctx, GHistIndexMatrix const& page);
+  void Classify(Context const* ctx, GHistIndexMatrix const& page,
+                common::Span<FeatureType const> types);
   template <typename BinT, typename SlotT>
   void ReadRows(Context const* ctx, GHistIndexMatrix const& page);
   /** @brief Give a dense feature the place `at`, the next one. */

@@ -14,6 +14,7 @@
  * of the node. The key is the same for every split method: it says how far the rows of a category
  * pull in the direction of the node; the method scores what the order offers. `min_child_weight`
  * plays no part in it, or rare categories would be all alike. Equal keys keep the order of codes.
+ * `category_rules.h` says how keys are smoothed, and what a split into two sets has to exceed.
  *
  * Among splits of equal gain the first one is taken, in the order above. Categories without rows in
  * the node have the key 0 and take part: where they go matters when predicting. A split that one of
@@ -31,10 +32,10 @@
 #include <vector>      // for vector
 
 #include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
-#include "../../../../src/tree/param.h"          // for TrainParam
 #include "../../reductions.h"                    // for Add, Subtract
 #include "../data/bin_index.h"                   // for BinIndex
 #include "../split_score.h"                      // for LabelWeight, Regularisation
+#include "category_rules.h"                      // for CategoryRules, NoiseShare
 #include "split_evaluator.h"  // for SearchResult, NodeStats, Split, SplitEvaluator
 #include "xgboost/span.h"     // for Span
 
@@ -45,8 +46,8 @@ class CategoryScanner {
   SplitEvaluator::GainFn gain_;
   Regularisation weight_reg_;  // of the weights that categories are sorted by
   std::size_t n_labels_;
-  std::uint32_t max_to_onehot_;
-  std::size_t max_threshold_;
+  CategoryRules rules_;
+  std::vector<double> noise_;  // by label; empty without a penalty
 
   std::vector<double const*> sums_;  // by category
   std::vector<double> zeros_;        // sums of a category without rows
@@ -86,6 +87,26 @@ class CategoryScanner {
   [[nodiscard]] float Weight(double const* sums, std::size_t label) const {
     return static_cast<float>(LabelWeight(weight_reg_, sums[label], sums[n_labels_ + label]));
   }
+  /** @brief The same of a category that is sorted. */
+  [[nodiscard]] float SmoothedWeight(NodeStats const& node, double const* sums,
+                                     std::size_t label) const {
+    auto const grad = node.sums[label], hess = node.sums[n_labels_ + label];
+    auto const of_node = hess > 0.0 ? rules_.smoothing / hess : 0.0;
+    return static_cast<float>(LabelWeight(weight_reg_, sums[label] + of_node * grad,
+                                          sums[n_labels_ + label] + of_node * hess));
+  }
+
+  [[nodiscard]] float Penalty(NodeStats const& node) const {
+    double penalty{0.0};
+    for (std::size_t j = 0; j < noise_.size(); ++j) {
+      auto share = -NoiseShare(node.sums[n_labels_ + j], weight_reg_.lambda);
+      for (auto const* sums : sums_) {
+        share += NoiseShare(sums[n_labels_ + j], weight_reg_.lambda);
+      }
+      penalty += rules_.penalty * noise_[j] * share;
+    }
+    return static_cast<float>(penalty > 0.0 ? penalty : 0.0);
+  }
 
   void Sort(NodeStats const& node) {
     for (std::size_t j = 0; j < n_labels_; ++j) {
@@ -93,9 +114,10 @@ class CategoryScanner {
     }
     keys_.assign(sums_.size(), 0.0);
     for (std::uint32_t c = 0; c < sums_.size(); ++c) {
-      for (std::size_t j = 0; !this->IsEmpty(c) && j < n_labels_; ++j) {
+      bool const has_key = !this->IsEmpty(c) || rules_.smoothing > 0.0;
+      for (std::size_t j = 0; has_key && j < n_labels_; ++j) {
         // Products in single precision: the order is that of XGBoost's own updater.
-        keys_[c] += node_weights_[j] * this->Weight(sums_[c], j);
+        keys_[c] += node_weights_[j] * this->SmoothedWeight(node, sums_[c], j);
       }
     }
     std::stable_sort(categories_.begin(), categories_.end(),
@@ -104,8 +126,9 @@ class CategoryScanner {
 
   /** @brief Take the split with `right_` if it is the best so far. */
   void Offer(bst_feature_t feature, NodeStats const& node, bool default_left,
-             common::Span<std::uint32_t const> right_categories, SearchResult* best) {
-    Split split{(scanner_.*gain_)(right_, node, 0), feature, 0.0f, default_left, {}};
+             common::Span<std::uint32_t const> right_categories, float penalty,
+             SearchResult* best) {
+    Split split{(scanner_.*gain_)(right_, node, 0), feature, 0.0f, default_left, {}, penalty};
     if (!split.IsBetter(best->split)) {
       return;
     }
@@ -126,21 +149,22 @@ class CategoryScanner {
         continue;
       }
       right_.assign(sums_[c], sums_[c] + 2 * n_labels_);
-      this->Offer(feature, node, true, {&c, 1}, best);
+      this->Offer(feature, node, true, {&c, 1}, 0.0f, best);
       Add(missing_, &right_);
-      this->Offer(feature, node, false, {&c, 1}, best);
+      this->Offer(feature, node, false, {&c, 1}, 0.0f, best);
     }
   }
 
   void ScanPartitions(bst_feature_t feature, NodeStats const& node, SearchResult* best) {
-    auto const n = categories_.size(), n_parted = std::min(n, max_threshold_);
+    auto const n = categories_.size(), n_parted = std::min(n, rules_.max_threshold);
+    auto const penalty = this->Penalty(node);
     common::Span<std::uint32_t const> const sorted{categories_};
     right_.assign(2 * n_labels_, 0.0);
     for (std::size_t k = 1; k < n_parted; ++k) {
       auto const c = categories_[k - 1];
       if (!this->IsEmpty(c)) {
         std::transform(right_.cbegin(), right_.cend(), sums_[c], right_.begin(), std::plus<>{});
-        this->Offer(feature, node, true, sorted.first(k), best);
+        this->Offer(feature, node, true, sorted.first(k), penalty, best);
       }
     }
     right_ = node.sums;
@@ -148,20 +172,22 @@ class CategoryScanner {
       auto const c = categories_[n - k];
       if (!this->IsEmpty(c)) {
         std::transform(right_.cbegin(), right_.cend(), sums_[c], right_.begin(), std::minus<>{});
-        this->Offer(feature, node, false, sorted.first(n - k), best);
+        this->Offer(feature, node, false, sorted.first(n - k), penalty, best);
       }
     }
   }
 
  public:
-  CategoryScanner(tree::TrainParam const& param, Regularisation const& reg,
-                  SplitEvaluator::Kernels const& kernels, std::size_t n_labels)
+  /** @param noise By label: `NoiseOf`; empty without a penalty. */
+  CategoryScanner(CategoryRules const& rules, Regularisation const& reg,
+                  SplitEvaluator::Kernels const& kernels, std::size_t n_labels,
+                  std::vector<double> noise)
       : scanner_{reg, n_labels},
         gain_{kernels.gain},
         weight_reg_{reg},
         n_labels_{n_labels},
-        max_to_onehot_{param.max_cat_to_onehot},
-        max_threshold_{static_cast<std::size_t>(param.max_cat_threshold)},
+        rules_{rules},
+        noise_{std::move(noise)},
         zeros_(2 * n_labels, 0.0),
         missing_(2 * n_labels),
         node_weights_(n_labels) {
@@ -171,7 +197,7 @@ class CategoryScanner {
   /** @brief Update the best split of a node with those of one feature. */
   void Scan(CategorySums const& stored, NodeStats const& node, SearchResult* best) {
     this->Read(stored, node);
-    if (common::UseOneHot(sums_.size(), max_to_onehot_)) {
+    if (common::UseOneHot(sums_.size(), rules_.max_to_onehot)) {
       this->ScanOneHot(stored.feature, node, best);
     } else {
       this->Sort(node);

@@ -47,10 +47,13 @@ void LabelSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData con
   auto const& info = data.p_fmat->Info();
   types_ = info.feature_types.ConstHostSpan();
   auto const max_cat_threshold = static_cast<std::uint32_t>(rules.param.max_cat_threshold);
+  CategoryRules const category_rules{rules.param, rules.ml_param};
   param_ = {rules.reg, rules.ml_param.Method(), max_list_rows, rules.param.max_cat_to_onehot,
             max_cat_threshold, this->SortsCategories(rules.param.max_cat_to_onehot),
-            // Without lambda the weights of small categories are not bounded.
-            info.HasCategorical() && rules.reg.lambda > 0.0, rules.is_monotone};
+            // Without lambda the weights of small categories are not bounded. Scores in single
+            // precision know no penalty, and their order no smoothing.
+            info.HasCategorical() && rules.reg.lambda > 0.0 && !category_rules.Regularise(),
+            rules.is_monotone};
   n_threads_ = workers::UsefulThreads(ctx->Threads());
   this->ForgetNodes();
   budget_.Reset(rules.MaxBytes());
@@ -69,8 +72,11 @@ void LabelSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData con
     orders_ = common::Span{rules.param.monotone_constraints};
   }
   auto const n_labels = gradients_.NumLabels();
+  auto noise = info.HasCategorical() && category_rules.penalty > 0.0 ? NoiseOf(ctx, data.gpair)
+                                                                     : std::vector<double>{};
   scanners_.assign(ctx->Threads(), {SplitEvaluator{rules.reg, n_labels},
-                                    CategoryScanner{rules.param, rules.reg, kernels_, n_labels}});
+                                    CategoryScanner{category_rules, rules.reg, kernels_, n_labels,
+                                                    std::move(noise)}});
 }
 
 std::shared_ptr<GHistIndexMatrix const> LabelSearch::Read(Context const* ctx,

@@ -8,6 +8,7 @@
 #include <vector>     // for vector
 
 #include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
+#include "../../../../src/common/categorical.h"      // for KCatBitField
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "../../../../src/tree/sample_position.h"    // for SamplePosition
 #include "../../reductions.h"                        // for SumOverWorkers
@@ -37,6 +38,10 @@ void SketchSearch::ForEachSide(Node const& node, Piece const& piece, Fn&& fn) {
     return;
   }
   auto const& feature = index_->Sparse()[place.at];
+  if (feature.IsCategorical()) {
+    this->ForEachCategorySide(best, feature, piece, fn);
+    return;
+  }
   bool const others_left = feature.default_bin == SketchIndex::kMissing
                                ? best.default_left
                                : feature.default_bin <= best.bin;
@@ -68,6 +73,24 @@ void SketchSearch::ForEachSide(Node const& node, Piece const& piece, Fn&& fn) {
   }
   for (auto e = slot_ptr[begin]; e < slot_ptr[end]; ++e) {
     marks[stored[e]] = 0;
+  }
+}
+
+template <typename Fn>
+void SketchSearch::ForEachCategorySide(ScoredSplit const& split,
+                                       SketchIndex::SparseFeature const& feature,
+                                       Piece const& piece, Fn&& fn) const {
+  common::KCatBitField const right{common::Span{split.right_categories}};
+  std::vector<std::uint8_t> slot_left;
+  for (auto slot = feature.begin; slot < feature.end; ++slot) {
+    slot_left.push_back(!right.Check(index_->Bin(slot)));
+  }
+  slot_left.push_back(feature.default_bin == SketchIndex::kMissing
+                          ? split.default_left
+                          : !right.Check(feature.default_bin));
+  auto const* slots = index_->Column(feature);
+  for (auto i = piece.begin; i < piece.end; ++i) {
+    fn(i, slot_left[slots[rows_[i]]] != 0);
   }
 }
 
@@ -227,7 +250,8 @@ std::vector<bst_bin_t> SketchSearch::NextBins(Requests const& requests) const {
   std::vector<bst_node_t> nodes;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (nodes_[requests[i].nid].best.default_left) {
+    auto const& best = nodes_[requests[i].nid].best;
+    if (best.default_left && best.right_categories.empty()) {
       nodes.push_back(requests[i].nid);
       numbers.push_back(i);
     }

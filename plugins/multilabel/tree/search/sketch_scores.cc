@@ -1,12 +1,12 @@
 /**
  * @brief The search on few numbers per row: the best split of a node, by score.
  */
-#include <algorithm>  // for copy_n, fill, fill_n, max, min
+#include <algorithm>  // for any_of, copy_n, fill, fill_n, max, min
 #include <array>      // for array
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, int64_t, uint64_t, uint8_t
 #include <limits>     // for numeric_limits
-#include <utility>    // for exchange
+#include <utility>    // for exchange, move
 #include <vector>     // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
@@ -180,7 +180,7 @@ void SketchSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t cons
 template <std::size_t kWidth>
 void SketchSearch::ScoreFilled(NodeScoring const& by, SketchIndex::SparseFeature const& feature,
                                std::vector<PackedSum> const& filled, std::size_t n_filled,
-                               ScoredSplit* best) const {
+                               ScoredSplit* best) {
   using Sums = std::array<PackedSum, kWidth>;
   auto sums_of = [&](std::size_t i, std::size_t d) { return filled[i * (1 + kWidth) + 1 + d]; };
   Sums others;  // in the default bin, or missing
@@ -189,6 +189,10 @@ void SketchSearch::ScoreFilled(NodeScoring const& by, SketchIndex::SparseFeature
     for (std::size_t d = 0; d < kWidth; ++d) {
       others[d] -= sums_of(i, d);
     }
+  }
+  if (feature.IsCategorical()) {
+    this->ScoreCategories<kWidth>(by, feature, filled, n_filled, others.data(), best);
+    return;
   }
   struct Found {
     float score{0.0f};
@@ -238,6 +242,49 @@ void SketchSearch::ScoreFilled(NodeScoring const& by, SketchIndex::SparseFeature
   if (of_feature.IsBetter(*best)) {
     std::copy_n(found.left.cbegin(), kWidth, of_feature.left_sum);
     *best = of_feature;
+  }
+}
+
+template <std::size_t kWidth>
+void SketchSearch::ScoreCategories(NodeScoring const& by, SketchIndex::SparseFeature const& feature,
+                                   std::vector<PackedSum> const& filled, std::size_t n_filled,
+                                   PackedSum const* others, ScoredSplit* best) {
+  bool const has_default = feature.default_bin != SketchIndex::kMissing;
+  auto& categories = this->OfThread().categories;
+  categories.clear();
+  auto add_default = [&] {
+    if (std::any_of(others, others + kWidth, [](auto sum) { return sum != 0; })) {
+      categories.push_back({feature.default_bin, others});
+    }
+  };
+  bool is_added = !has_default;
+  for (std::size_t i = 0; i < n_filled; ++i) {
+    auto const* entry = filled.data() + i * (1 + kWidth);
+    auto const code = index_->Bin(entry[0]);
+    if (code > feature.default_bin && !std::exchange(is_added, true)) {
+      add_default();
+    }
+    categories.push_back({code, entry + 1});
+  }
+  if (!is_added) {
+    add_default();
+  }
+  double direction[kWidth]{-1.0};  // with one dimension: by the weight of a category
+  for (std::size_t d = 0; kWidth > 1 && d < kWidth; ++d) {
+    auto const factor = grad_unit_[d] / hess_unit_[d];
+    auto const grad = static_cast<double>(by.total[d] >> 32);
+    auto const hess = static_cast<double>(by.total[d] & 0xffffffff);
+    direction[d] = factor * factor * grad / (hess + by.lambda[d]);
+  }
+  PackedSum const none[kWidth]{};
+  SketchCategoryScan<kWidth> const found{
+      category_rules_, by, direction, feature.n_categories, has_default ? none : others,
+      &categories};
+  ScoredSplit of_feature{found.Score(), feature.feature, 0, found.DefaultLeft(), {}};
+  if (of_feature.IsBetter(*best)) {
+    std::copy_n(found.LeftSum(), kWidth, of_feature.left_sum);
+    of_feature.right_categories = found.RightCategories();
+    *best = std::move(of_feature);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "../../threads/loops.h"  // for UsefulThreads
 #include "../leaf_values.h"       // for BoundsOf
 #include "../node_features.h"     // for AllowedFeatures
+#include "category_rules.h"       // for CategoryRules, NoiseOf
 #include "xgboost/logging.h"      // for CHECK_LE, CHECK_LT
 #include "xgboost/tree_model.h"   // for RegTree
 
@@ -47,8 +48,7 @@ bool SketchSearch::Supports(Context const* ctx, TreeRules const& rules, TreeData
   bool const follows_rules =
       !rules.is_monotone && reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
       (n == 1 || reg.min_child_weight == 0.0) && rules.ml_param.Method() == SplitMethod::kSumGain;
-  return follows_rules && n <= kMaxDimensions &&
-         OnAllWorkers(ctx, data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical());
+  return follows_rules && n <= kMaxDimensions && OnAllWorkers(ctx, data.p_fmat->SingleColBlock());
 }
 
 std::shared_ptr<GHistIndexMatrix const> SketchSearch::Index(Context const* ctx,
@@ -58,7 +58,8 @@ std::shared_ptr<GHistIndexMatrix const> SketchSearch::Index(Context const* ctx,
   auto page = pages.begin().Page();
   // To make it, workers communicate.
   if (!OnAllWorkers(ctx, whole_index_ && indexed_page_.lock() == page)) {
-    whole_index_ = std::make_shared<SketchIndex const>(ctx, *page);
+    auto const types = p_fmat->Info().feature_types.ConstHostSpan();
+    whole_index_ = std::make_shared<SketchIndex const>(ctx, *page, types);
     indexed_page_ = page;
   }
   return page;
@@ -94,6 +95,7 @@ void SketchSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData co
   }
   buffers_.resize(std::max<std::size_t>(buffers_.size(), n_threads_));
   this->SetUnits(rules.reg, data.gpair);
+  this->SetCategoryRules({rules.param, rules.ml_param}, data);
   this->SetRoot(data.gpair);
 }
 
@@ -141,6 +143,20 @@ void SketchSearch::SetUnits(Regularisation const& reg,
   }
   floor_ = static_cast<float>(std::min(reg.min_child_weight / hess_unit_[0], 0x1p60)) +
            scaled_lambda_[0];
+}
+
+void SketchSearch::SetCategoryRules(CategoryRules const& rules, TreeData const& data) {
+  category_rules_ = {rules.max_to_onehot, rules.max_threshold};
+  if (!data.p_fmat->Info().HasCategorical() || !rules.Regularise()) {
+    return;
+  }
+  auto const noise = NoiseOf(ctx_, data.gpair);
+  for (std::size_t d = 0; d < n_dims_; ++d) {
+    // With one dimension, scores do not have its weight.
+    auto const unit = n_dims_ == 1 ? grad_unit_[d] * grad_unit_[d] / hess_unit_[d] : 1.0;
+    category_rules_.penalty[d] = rules.penalty * noise[d] / unit;
+    category_rules_.smoothing[d] = rules.smoothing / hess_unit_[d];
+  }
 }
 
 void SketchSearch::SetRoot(linalg::MatrixView<GradientPair const> gpair) {
@@ -472,15 +488,15 @@ void SketchSearch::Finish(NodeRequest const& request, bst_bin_t next) {
   if (!(gain > 0.0)) {
     return;
   }
-  if (best.default_left) {  // the highest value that splits the rows so
-    node.best.bin = next - 1;
+  *request.split = {static_cast<float>(gain), best.feature, 0.0f, best.default_left,
+                    best.right_categories};
+  if (best.right_categories.empty()) {
+    if (best.default_left) {  // the highest value that splits the rows so
+      node.best.bin = next - 1;
+    }
+    auto const& cuts = page_->cut;
+    request.split->split_value = cuts.Values()[cuts.Ptrs()[best.feature] + best.bin];
   }
-  auto const& cuts = page_->cut;
-  *request.split = {static_cast<float>(gain),
-                    best.feature,
-                    cuts.Values()[cuts.Ptrs()[best.feature] + best.bin],
-                    best.default_left,
-                    {}};
   request.stats->left_sums = this->Unpack(best.left_sum);
 }
 }  // namespace xgboost::multilabel

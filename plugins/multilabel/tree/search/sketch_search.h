@@ -25,7 +25,7 @@
  * on every machine, and the largest one wins; of equal ones the feature with the lower index,
  * missing values on the right, then the lower value (the higher one with missing values on the
  * left). Its gain is computed in double precision. Trees differ by rounding from those of
- * `label_search.h`.
+ * `label_search.h`. Categories are split as `sketch_categories.h` says.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_SEARCH_H_
 #define XDCC_MULTILABEL_SKETCH_SEARCH_H_
@@ -43,6 +43,7 @@
 #include "../data/aligned_array.h"                // for AlignedArray, MemoryPool
 #include "../data/sketch_index.h"                 // for SketchIndex
 #include "node_plan.h"                            // for BlockTask, MemoryBudget, NodeJob
+#include "sketch_categories.h"                    // for SketchCategory, SketchCategoryRules
 #include "sketch_kernels.h"                       // for PackedSum, kMaxDimensions
 #include "split_search.h"                         // for SplitSearch
 #include "xgboost/base.h"                         // for GradientPair, bst_node_t
@@ -86,6 +87,8 @@ class SketchSearch : public SplitSearch {
     bst_bin_t bin{0};
     bool default_left{false};
     PackedSum left_sum[kMaxDimensions]{};
+    /** @brief A bit for each category that goes right; empty if the feature is a number. */
+    std::vector<std::uint32_t> right_categories{};
 
     [[nodiscard]] bool IsBetter(ScoredSplit const& that) const {
       return score > that.score || (score == that.score && feature < that.feature);
@@ -139,7 +142,8 @@ class SketchSearch : public SplitSearch {
     AlignedArray<PackedSum> blocks;  // of a group; all zero between uses
     AlignedArray<PackedSum> slots;
     std::vector<float> penalties;
-    std::vector<PackedSum> filled;        // slots with rows, and their sums
+    std::vector<PackedSum> filled;  // slots with rows, and their sums
+    std::vector<SketchCategory> categories;
     std::vector<std::uint8_t> marks;      // all zero between uses
     std::vector<std::uint64_t> has_rows;  // a bit for each slot; all zero between uses
 
@@ -153,6 +157,8 @@ class SketchSearch : public SplitSearch {
 
   /** @brief Choose what integers count: the same for any number of threads and workers. */
   void SetUnits(Regularisation const& reg, linalg::MatrixView<GradientPair const> gpair);
+  /** @brief The same of the parameters for categories. */
+  void SetCategoryRules(CategoryRules const& rules, TreeData const& data);
   /** @brief Put all rows into the root. */
   void SetRoot(linalg::MatrixView<GradientPair const> gpair);
   /** @brief Whether the histogram of a node is worth keeping. */
@@ -196,8 +202,12 @@ class SketchSearch : public SplitSearch {
   /** @brief Score a feature by its slots that hold rows: `Buffer::filled`. */
   template <std::size_t kWidth>
   void ScoreFilled(NodeScoring const& by, SketchIndex::SparseFeature const& feature,
-                   std::vector<PackedSum> const& filled, std::size_t n_filled,
-                   ScoredSplit* best) const;
+                   std::vector<PackedSum> const& filled, std::size_t n_filled, ScoredSplit* best);
+  /** @brief The same for a categorical feature. */
+  template <std::size_t kWidth>
+  void ScoreCategories(NodeScoring const& by, SketchIndex::SparseFeature const& feature,
+                       std::vector<PackedSum> const& filled, std::size_t n_filled,
+                       PackedSum const* others, ScoredSplit* best);
 
   // sketch_partition.cc: which rows are on which side of a split.
 
@@ -206,6 +216,9 @@ class SketchSearch : public SplitSearch {
   /** @brief Call `fn(i, goes_left)` for some of a node's rows, in their order. */
   template <typename Fn>
   void ForEachSide(Node const& node, Piece const& piece, Fn&& fn);
+  template <typename Fn>
+  void ForEachCategorySide(ScoredSplit const& split, SketchIndex::SparseFeature const& feature,
+                           Piece const& piece, Fn&& fn) const;
   /**
    * @brief Partition some of a node's rows.
    *
@@ -290,6 +303,7 @@ class SketchSearch : public SplitSearch {
 
   std::size_t width_{1};  // dimensions, up to 1, 2 or 4
   std::size_t n_dims_{1};
+  SketchCategoryRules category_rules_;
   double lambda_{0.0};
   double grad_unit_[kMaxDimensions]{}, hess_unit_[kMaxDimensions]{};  // what an integer counts
   /** @brief By dimension: lambda in units of the Hessian, and the factor of its part of a score. */

@@ -34,10 +34,14 @@ struct Split {
   bool default_left{false};
   /** @brief Rows of these categories go right, a bit for each; empty if the feature is numeric. */
   std::vector<std::uint32_t> right_categories;
+  /** @brief What the gain must exceed: of two sets of categories (`category_rules.h`). */
+  float penalty{0.0f};
 
+  [[nodiscard]] float Worth() const { return gain - penalty; }
   /** @brief Whether this split is to be preferred to another. */
   [[nodiscard]] bool IsBetter(Split const& that) const {
-    return gain > that.gain || (gain == that.gain && gain > 0.0f && feature < that.feature);
+    auto const worth = this->Worth(), other = that.Worth();
+    return worth > other || (worth == other && worth > 0.0f && feature < that.feature);
   }
 };
 

@@ -1,0 +1,224 @@
+/**
+ * @brief The best split of a node on a categorical feature, from packed sums of its categories.
+ *
+ * The splits are those of `category_scan.h`, and so is their order. Categories that hold no row of
+ * the node have one key, like there: they stand between the others, and go right with those whose
+ * keys are larger, or left.
+ */
+#ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
+#define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
+
+#include <algorithm>  // for any_of, copy_n, fill_n, min, sort
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint32_t
+#include <vector>     // for vector
+
+#include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
+#include "category_rules.h"                      // for NoiseShare
+#include "sketch_kernels.h"                      // for NodeScoring, PackedSum, ScoreSplit
+#include "xgboost/base.h"                        // for bst_bin_t
+#include "xgboost/span.h"                        // for Span
+
+namespace xgboost::multilabel {
+/** @brief `CategoryRules` in the units of a sketch's integers; every array by dimension. */
+struct SketchCategoryRules {
+  std::uint32_t max_to_onehot{0};
+  std::size_t max_threshold{0};
+  /** @brief Of a split into two sets: what a unit of `NoiseShare` costs, as part of a score. */
+  double penalty[kMaxDimensions]{};
+  double smoothing[kMaxDimensions]{};
+};
+
+/** @brief A category that holds rows of a node. */
+struct SketchCategory {
+  bst_bin_t code;
+  PackedSum const* sums;
+  /** @brief By what categories are sorted. */
+  double key{0.0};
+};
+
+template <std::size_t kWidth>
+class SketchCategoryScan {
+ public:
+  /**
+   * @param direction  By dimension: the factor of a category's weight G / (H + lambda) in its key.
+   * @param categories Those that hold rows, by ascending code; sorted by their keys afterwards.
+   * @param missing    Sums of the rows without a category.
+   */
+  SketchCategoryScan(SketchCategoryRules const& rules, NodeScoring const& by,
+                     double const* direction, std::uint32_t n_categories, PackedSum const* missing,
+                     std::vector<SketchCategory>* categories)
+      : by_{by},
+        categories_{*categories},
+        n_empty_{n_categories - categories->size()},
+        n_categories_{n_categories} {
+    if (common::UseOneHot(n_categories, rules.max_to_onehot)) {
+      this->ScanOneHot(missing);
+    } else {
+      this->SetPenalty(rules.penalty);
+      this->Sort(direction, rules.smoothing);
+      this->ScanPartitions(std::min<std::size_t>(n_categories, rules.max_threshold), missing);
+    }
+  }
+
+  /** @brief Score of the best split less its penalty; 0 if there is none that gains more. */
+  [[nodiscard]] float Score() const { return is_found_ ? score_ : 0.0f; }
+  [[nodiscard]] bool DefaultLeft() const { return default_left_; }
+  [[nodiscard]] PackedSum const* LeftSum() const { return left_; }
+  /** @brief A bit for each category that goes right. */
+  [[nodiscard]] std::vector<std::uint32_t> RightCategories() const {
+    std::vector<std::uint32_t> words(common::CatBitField::ComputeStorageSize(n_categories_), 0);
+    common::CatBitField bits{common::Span{words}};
+    if (only_ != kNone) {
+      bits.Set(only_);
+      return words;
+    }
+    if (empty_right_) {
+      for (std::uint32_t code = 0; code < n_categories_; ++code) {
+        bits.Set(code);
+      }
+      for (auto i = n_right_; i < categories_.size(); ++i) {
+        bits.Clear(categories_[i].code);
+      }
+    } else {
+      for (std::size_t i = 0; i < n_right_; ++i) {
+        bits.Set(categories_[i].code);
+      }
+    }
+    return words;
+  }
+
+ private:
+  static constexpr bst_bin_t kNone = -1;
+
+  /** @brief Whether a split is the best so far; takes its sums then. */
+  bool Offer(PackedSum const* left, bool default_left) {
+    auto const score = ScoreSplit<kWidth>(left, by_) - penalty_;
+    if (!(score > score_)) {
+      return false;
+    }
+    is_found_ = true;
+    score_ = score;
+    default_left_ = default_left;
+    std::copy_n(left, kWidth, left_);
+    return true;
+  }
+
+  void ScanOneHot(PackedSum const* missing) {
+    PackedSum const none[kWidth]{};
+    auto next = categories_.cbegin();
+    bool has_empty{false};
+    for (bst_bin_t code = 0; code < static_cast<bst_bin_t>(n_categories_); ++code) {
+      bool const is_empty = next == categories_.cend() || next->code != code;
+      if (is_empty && has_empty) {
+        continue;
+      }
+      has_empty = has_empty || is_empty;
+      auto const* sums = is_empty ? none : (next++)->sums;
+      PackedSum left[kWidth];
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] = by_.total[d] - sums[d];
+      }
+      if (!is_empty && this->Offer(left, true)) {
+        only_ = code;
+      }
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] -= missing[d];
+      }
+      if (this->Offer(left, false)) {
+        only_ = code;
+      }
+    }
+  }
+
+  static double Grad(PackedSum sum) { return static_cast<double>(sum >> 32); }
+  static double Hess(PackedSum sum) { return static_cast<double>(sum & 0xffffffff); }
+
+  void SetPenalty(double const* of_share) {
+    double penalty{0.0};
+    for (std::size_t d = 0; d < kWidth && of_share[d] > 0.0; ++d) {
+      auto share = -NoiseShare(Hess(by_.total[d]), by_.lambda[d]);
+      for (auto const& category : categories_) {
+        share += NoiseShare(Hess(category.sums[d]), by_.lambda[d]);
+      }
+      penalty += of_share[d] * share;
+    }
+    if (penalty > 0.0) {
+      penalty_ = static_cast<float>(penalty);
+      PackedSum const none[kWidth]{};
+      score_ = ScoreSplit<kWidth>(none, by_);  // to be exceeded
+    }
+  }
+
+  void Sort(double const* direction, double const* smoothing) {
+    auto key_of = [&](PackedSum const* sums) {
+      double key{0.0};
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        auto const total_hess = Hess(by_.total[d]);
+        auto const of_node =
+            total_hess > 0.0 ? smoothing[d] * Grad(by_.total[d]) / total_hess : 0.0;
+        key += direction[d] * (Grad(sums[d]) + of_node) /
+               (Hess(sums[d]) + smoothing[d] + by_.lambda[d]);
+      }
+      return key;
+    };
+    PackedSum const none[kWidth]{};
+    empty_key_ = key_of(none);
+    for (auto& category : categories_) {
+      category.key = key_of(category.sums);
+    }
+    std::sort(categories_.begin(), categories_.end(), [](auto const& l, auto const& r) {
+      return l.key < r.key || (l.key == r.key && l.code < r.code);
+    });
+  }
+
+  void ScanPartitions(std::size_t n_parted, PackedSum const* missing) {
+    auto const n = categories_.size();
+    PackedSum left[kWidth];
+    std::copy_n(by_.total, kWidth, left);
+    // How many categories come before one, those without rows included.
+    auto is_below = [&](std::size_t i) { return categories_[i].key < empty_key_; };
+    auto position = [&](std::size_t i) { return is_below(i) ? i : i + n_empty_; };
+    for (std::size_t i = 0; i < n && position(i) + 1 < n_parted; ++i) {
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] -= categories_[i].sums[d];
+      }
+      if (this->Offer(left, true)) {
+        n_right_ = i + 1;
+        empty_right_ = !is_below(i);
+      }
+    }
+    bool const misses = std::any_of(missing, missing + kWidth, [](auto sum) { return sum != 0; });
+    if (!misses && n_parted == n_categories_) {
+      return;  // the same splits again
+    }
+    std::fill_n(left, kWidth, 0);
+    for (std::size_t i = n; i-- > 0 && n_categories_ - position(i) < n_parted;) {
+      for (std::size_t d = 0; d < kWidth; ++d) {
+        left[d] += categories_[i].sums[d];
+      }
+      if (this->Offer(left, false)) {
+        n_right_ = i;
+        empty_right_ = !is_below(i);
+      }
+    }
+  }
+
+  NodeScoring by_;
+  std::vector<SketchCategory>& categories_;
+  /** @brief Number of categories without rows, and of all. */
+  std::size_t n_empty_, n_categories_;
+  double empty_key_{0.0};
+  float penalty_{0.0f};
+  bool is_found_{false};
+  float score_{0.0f};
+  bool default_left_{false};
+  PackedSum left_[kWidth]{};
+  /** @brief The category on the right, if it is one against all others. */
+  bst_bin_t only_{kNone};
+  /** @brief Else how many of those with rows, and whether all without go right. */
+  std::size_t n_right_{0};
+  bool empty_right_{false};
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
