@@ -64,6 +64,7 @@ typedef std::int32_t Int8 __attribute__((vector_size(32)));
 typedef std::int64_t Long4 __attribute__((vector_size(32)));
 typedef float Float8 __attribute__((vector_size(32)));
 typedef float Float4 __attribute__((vector_size(16)));
+typedef double Double8 __attribute__((vector_size(64)));
 typedef double Double4 __attribute__((vector_size(32)));
 typedef double Double2 __attribute__((vector_size(16)));
 

@@ -93,7 +93,8 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
     >>> check_fit_labels(estimator, ["no", "yes"], None).Y.T, estimator.classes_
     (array([[0., 1.]], dtype=float32), array(['no', 'yes'], dtype='<U3'))
     """
-    data = check_labels(Y, type(estimator).__name__)
+    soft = getattr(estimator, "soft_labels", False)
+    data = check_labels(Y, type(estimator).__name__, soft=soft)
     vars(estimator).update(data.learned)
     return data._replace(sample_weight=check_weight(sample_weight, len(data.Y)))
 

@@ -320,7 +320,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Check parameters, and data as in an earlier fit, whose attributes are kept."""
         self._check_params()
         features = check_features(earlier, X)
-        labels = check_labels_as_in_fit(earlier, features, Y)
+        soft = getattr(self, "soft_labels", False)
+        labels = check_labels_as_in_fit(earlier, features, Y, soft=soft)
         weight = check_weight(sample_weight, len(labels))
         unknown_labels(labels, weight)  # stops if all are
         data = FitData(features, labels, weight, feature_types(earlier), learned_by(earlier))
@@ -338,7 +339,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         checked = []
         for number, (X, Y) in enumerate(checked_pairs(eval_set)):
             features = check_features(self, X)
-            labels = check_labels_as_in_fit(self, features, Y, f"eval_set[{number}]")
+            soft = getattr(self, "soft_labels", False)
+            labels = check_labels_as_in_fit(self, features, Y, f"eval_set[{number}]", soft=soft)
             checked.append((features, labels))
         return checked
 

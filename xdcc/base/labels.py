@@ -36,7 +36,7 @@ type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
 
 
-def check_labels(Y: Any, estimator: str = "") -> FitData:
+def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
     """Check Y in ``fit``.
 
     Parameters
@@ -46,6 +46,8 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
         See the module's documentation.
     estimator : str
         Name of the estimator, for the message if Y is None.
+    soft : bool, default=False
+        Whether a matrix may hold probabilities.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
     else:
         names = _names(Y, labels.shape[1])
         classes = np.tile([0, 1], (len(names), 1))
-        checked = _zeros_and_ones(labels, names)
+        checked = _label_values(labels, names, soft)
     learned = {
         "n_labels_": len(names),
         "label_names_": names,
@@ -94,7 +96,9 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
     return FitData(None, checked, None, learned=learned)
 
 
-def check_labels_as_in_fit(estimator: Any, X: Any, Y: Any, what: str = "Y") -> Labels:
+def check_labels_as_in_fit(
+    estimator: Any, X: Any, Y: Any, what: str = "Y", *, soft: bool = False
+) -> Labels:
     """Check the labels of rows for a fitted estimator.
 
     Parameters
@@ -108,11 +112,13 @@ def check_labels_as_in_fit(estimator: Any, X: Any, Y: Any, what: str = "Y") -> L
         fit had names.
     what : str, default="Y"
         Name of Y in messages.
+    soft : bool, default=False
+        Whether a matrix may hold probabilities.
 
     Returns
     -------
     float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown; a copy.
+        0, 1, or NaN for unknown, or probabilities; a copy.
 
     Raises
     ------
@@ -150,7 +156,7 @@ def check_labels_as_in_fit(estimator: Any, X: Any, Y: Any, what: str = "Y") -> L
     else:
         if estimator._labels_are_named:
             labels = _label_rows(labels_in_order(Y, names.tolist(), what))
-        checked = _zeros_and_ones(labels, names)
+        checked = _label_values(labels, names, soft)
     check_consistent_length(X, checked)
     return checked
 
@@ -209,19 +215,24 @@ def _names(Y: Any, n_labels: int) -> NDArray[np.object_]:
     return np.array([str(name) for name in names], dtype=object)
 
 
-def _zeros_and_ones(labels: LabelRows, names: NDArray[np.object_]) -> Labels:
+def _label_values(labels: LabelRows, names: NDArray[np.object_], soft: bool) -> Labels:
     n_rows, n_labels = labels.shape
     checked = np.empty((n_rows, n_labels), dtype=np.float32)
     for rows in row_blocks((n_rows, n_labels)):
         numbers = labels.block(rows)
-        valid = (numbers == 0) | (numbers == 1) | np.isnan(numbers)
+        in_range = (numbers >= 0) & (numbers <= 1)
+        valid = in_range if soft else (numbers == 0) | (numbers == 1)
+        valid |= np.isnan(numbers)
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
+            hint = "Only binary classification is supported."
+            if in_range[row, column]:
+                hint = "MultiLabelXGBClassifier takes probabilities with soft_labels=True."
             row += rows.start
             raise ValueError(
                 f"Unknown label type: Y holds {labels.entry(row, column)} in row {row} for label "
-                f"{str(names[column])!r}, but a label is 0, 1 or NaN (unknown). Only binary "
-                "classification is supported."
+                f"{str(names[column])!r}, but a label is "
+                f"{'in [0, 1]' if soft else '0, 1'} or NaN (unknown). {hint}"
             )
         checked[rows] = numbers
     return checked

@@ -21,7 +21,7 @@ from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
 from xdcc.base.contributions import Contributions
-from xdcc.base.domains import Choice, Either, Number
+from xdcc.base.domains import Choice, Either, Number, Switch
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -99,6 +99,10 @@ int, default="sumGain"
         grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
         training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
         ``"auto"`` if `sketch_size` is, else all.
+    soft_labels : bool, default=False
+        Whether Y, and that of `eval_set`, may hold probabilities: opinions of several annotators,
+        smoothed labels, or the predictions of another model. The loss of a label y is the cross
+        entropy ``-y log p - (1 - y) log(1 - p)``; among metrics `logloss` supports it.
     reg_lambda : float, default=1.0
         L2 regularisation.
     max_bin : int, default=256
@@ -179,6 +183,7 @@ int, default="sumGain"
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "eval_metric": MetricNames(),
             "callbacks": _Callbacks(),
+            "soft_labels": Switch(),
             "importance_type": Choice(IMPORTANCE_TYPES),
         }
     )
@@ -186,6 +191,7 @@ int, default="sumGain"
     sketch_size: int | Literal["auto"] = 0
     sketch_method: str = "projection"
     labels_per_tree: int | Literal["auto"] | None = None
+    soft_labels: bool = False
     eval_metric: str | list[str] | None = None
     early_stopping_rounds: int | None = None
     callbacks: Sequence[xgb.callback.TrainingCallback] | None = None
@@ -404,6 +410,8 @@ int, default="sumGain"
     ) -> dict[str, Any]:
         """Make the booster's parameters complete when the data are known, in a matrix or not."""
         params = settle_on_data(params, self) | {"objective": OBJECTIVE}
+        if self.soft_labels:
+            params["soft_labels"] = True
         params |= choose_sketch(params, data, matrix)
         self.sketch_size_ = int(params.get("sketch_size", 0))
         self.labels_per_tree_ = int(params.get("labels_per_tree", 0))

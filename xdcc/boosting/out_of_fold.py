@@ -45,7 +45,7 @@ class LogLoss:
     Parameters
     ----------
     Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
+        0, 1, a probability, or NaN for unknown.
     weight : float32 array of shape (n_samples,) or None
         Weights of the rows.
 
@@ -57,10 +57,13 @@ class LogLoss:
     """
 
     def __init__(self, Y: NDArray[np.float32], weight: NDArray[np.float32] | None) -> None:
-        # log(1 + exp(-z)) for a label, log(1 + exp(z)) without it; unknown ones weigh nothing.
+        # log(1 + exp(-z)) for a label, log(1 + exp(z)) without it, log(1 + exp(z)) - y z for a
+        # probability; unknown ones weigh nothing.
         of_rows = np.ones(len(Y), np.float32) if weight is None else weight
         self._sign = np.where(Y == 1, np.float32(-1), np.float32(1))
         self._weight = np.where(np.isnan(Y), np.float32(0), of_rows[:, np.newaxis])
+        is_soft = (Y > 0) & (Y < 1)
+        self._soft = np.where(is_soft, Y, np.float32(0)) if is_soft.any() else None
 
     def __call__(self, margins: NDArray[np.floating]) -> float:
         """Add up the loss of margins of shape (n_samples, n_labels)."""
@@ -77,6 +80,8 @@ class LogLoss:
         loss = np.abs(z)
         np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
         loss += np.maximum(z, 0, out=z)
+        if self._soft is not None:
+            loss -= self._soft * margins
         return np.multiply(loss, self._weight, out=loss)
 
 

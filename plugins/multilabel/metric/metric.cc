@@ -8,12 +8,13 @@
  */
 #include "xgboost/metric.h"  // for Metric
 
-#include <cmath>    // for isnan
-#include <cstddef>  // for size_t
-#include <cstdio>   // for sscanf
-#include <sstream>  // for ostringstream
-#include <string>   // for string
-#include <vector>   // for vector
+#include <algorithm>  // for all_of
+#include <cmath>      // for isnan
+#include <cstddef>    // for size_t
+#include <cstdio>     // for sscanf
+#include <sstream>    // for ostringstream
+#include <string>     // for string
+#include <vector>     // for vector
 
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
@@ -104,6 +105,12 @@ class MultiLabelMetric : public MetricNoCache {
     metric::CheckRowWeights(info);
     CHECK_EQ(preds.Size(), info.labels.Size())
         << "The metric `" << name_ << "` needs one prediction per row and label.";
+    auto const& labels = info.labels.Data()->ConstHostVector();
+    CHECK(std::all_of(labels.cbegin(), labels.cend(),
+                      [](float y) { return y == 0.0f || y == 1.0f || std::isnan(y); }))
+        << "The metric `" << name_
+        << "` compares labels; it does not support probabilities as "
+           "labels (soft_labels). Use `logloss`.";
     return {info.labels.HostView(), preds.ConstHostSpan(),
             common::OptionalWeights{info.weights_.ConstHostSpan()}};
   }

@@ -7,6 +7,9 @@
  * sketch needs a row's gradients twice, to project them and to add them up over leaves: it computes
  * the probabilities of a run of rows, projects the gradients while they are in cache, and reads the
  * probabilities again for the leaves.
+ *
+ * Labels between 0 and 1, and labels with weights of their own, have no signed probability. There
+ * the updater keeps the gradients and Hessians of a run.
  */
 #ifndef XDCC_MULTILABEL_LOGISTIC_LOSS_H_
 #define XDCC_MULTILABEL_LOGISTIC_LOSS_H_
@@ -14,7 +17,9 @@
 #include <cstddef>  // for size_t
 
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
+#include "../param/param.h"                       // for LabelWeightParam
 #include "../vectorised.h"                        // for Float8, Int8
+#include "xgboost/base.h"                         // for GradientPair
 #include "xgboost/data.h"                         // for MetaInfo
 #include "xgboost/gradient.h"                     // for GradientContainer
 #include "xgboost/logging.h"                      // for CHECK_EQ
@@ -42,6 +47,11 @@ struct LogisticLoss {
   common::OptionalWeights weights;  // of rows
   float positive_weight;            // factor of positives' weights
   std::size_t n_rows, n_labels;
+  bool is_soft;                       // whether labels may be probabilities
+  LabelWeightParam const* of_labels;  // weights of labels, for all rows
+
+  /** @brief Whether gradients follow from signed probabilities and weights of rows. */
+  [[nodiscard]] bool HasSignedProbabilities() const { return !is_soft && of_labels->Empty(); }
 
   /** @brief Stop unless there is a margin for each label. */
   void CheckSize(std::size_t n_margins) const {
@@ -56,13 +66,29 @@ struct LogisticLoss {
    * @param out     Signed probabilities of rows [begin, end).
    */
   void Probabilities(float const* margins, std::size_t begin, std::size_t end, float* out) const;
+  /**
+   * @brief Gradients and Hessians of some rows.
+   *
+   * A label y between 0 and 1 is a positive of weight y and a negative of weight 1 - y.
+   *
+   * @param margins Of all rows. [n_rows, n_labels]
+   * @param out     Of rows [begin, end).
+   */
+  void Gradients(float const* margins, std::size_t begin, std::size_t end, GradientPair* out) const;
+
+ private:
+  /** @brief Stop, and say where the first label is that is none. */
+  [[noreturn]] void RejectLabels() const;
 };
+
+/** @brief Turn margins into probabilities, in place. */
+void ApplyLogistic(float* values, std::size_t n);
 
 /** @brief An objective whose gradients an updater may derive. */
 class OffersLogisticLoss {
  public:
   virtual ~OffersLogisticLoss() = default;
-  /** @brief Its loss on some data, until the next call; null if gradients are not all of it. */
+  /** @brief Its loss on some data, until the next call. */
   virtual LogisticLoss* LossOn(MetaInfo const& info) = 0;
 };
 

@@ -3,17 +3,16 @@
  *
  * Logistic loss of each label (equations 6 and 7 of the XDCC paper): with margin z and p =
  * sigmoid(z), the gradient is (p - y) w and the Hessian p (1 - p) w. A label that is NaN is
- * unknown: its gradient and Hessian are 0. A label may have a weight, and its positives another one
- * (`LabelWeightParam`): w times the label's factor takes the place of w. The objective asks XGBoost
- * for trees with vector leaves and for our updaters, so that users only name the objective.
+ * unknown: its gradient and Hessian are 0. With `soft_labels` y may be a probability. A label may
+ * have a weight, and its positives another one (`LabelWeightParam`): w times the label's factor
+ * takes the place of w. The objective asks XGBoost for trees with vector leaves and for our
+ * updaters, so that users only name the objective.
  */
 #include "xgboost/objective.h"  // for ObjFunction
 
-#include <algorithm>  // for clamp, copy_n, fill, max, min
-#include <cmath>      // for isnan
+#include <algorithm>  // for clamp, copy_n, max
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
-#include <cstring>    // for memcpy
 #include <optional>   // for optional
 #include <vector>     // for vector
 
@@ -21,73 +20,32 @@
 #include "../../../src/common/optional_weight.h"      // for OptionalWeights
 #include "../../../src/objective/init_estimation.h"   // for CheckInitInputs
 #include "../../../src/objective/regression_param.h"  // for RegLossParam
-#include "../param/param.h"                           // for LabelFeatureParam, LabelWeightParam
-#include "../param/split_method.h"                    // for kObjectivePrefix, SplitMethodName
-#include "../reductions.h"                            // for ForEachRun, SumOverWorkers
-#include "../vectorised.h"                            // for XDCC_TARGET_CLONES, Float8, Int8
-#include "logistic.h"                                 // for XDCC_LOGISTIC, kLogisticLanes
-#include "logistic_loss.h"                            // for LogisticLoss, OffersLogisticLoss
-#include "xgboost/base.h"                             // for Args, GradientPair, kRtEps
-#include "xgboost/context.h"                          // for Context
-#include "xgboost/data.h"                             // for MetaInfo
-#include "xgboost/host_device_vector.h"               // for HostDeviceVector
-#include "xgboost/json.h"                             // for Json
-#include "xgboost/linalg.h"                           // for Matrix, Vector
-#include "xgboost/logging.h"                          // for CHECK
-#include "xgboost/task.h"                             // for ObjInfo
+#include "../param/param.h"              // for LabelFeatureParam, LabelValueParam, LabelWeightParam
+#include "../param/split_method.h"       // for kObjectivePrefix, SplitMethodName
+#include "../reductions.h"               // for ForEachRun, SumOverWorkers
+#include "../vectorised.h"               // for XDCC_TARGET_CLONES
+#include "logistic_loss.h"               // for ApplyLogistic, LogisticLoss, OffersLogisticLoss
+#include "xgboost/base.h"                // for Args, GradientPair, kRtEps
+#include "xgboost/context.h"             // for Context
+#include "xgboost/data.h"                // for MetaInfo
+#include "xgboost/host_device_vector.h"  // for HostDeviceVector
+#include "xgboost/json.h"                // for Json
+#include "xgboost/linalg.h"              // for Matrix, Vector
+#include "xgboost/logging.h"             // for CHECK
+#include "xgboost/task.h"                // for ObjInfo
 
 namespace xgboost::multilabel {
 namespace {
-/** @brief Turn margins into probabilities, in place. */
-XDCC_TARGET_CLONES void ApplyLogistic(float* values, std::size_t n) {
-  for (std::size_t i = 0; i < n; i += kLogisticLanes) {
-    auto const n_here = std::min(kLogisticLanes, n - i);
-    float rest[kLogisticLanes];
-    auto* here = n_here == kLogisticLanes ? values + i : rest;
-    if (here == rest) {
-      std::copy_n(values + i, n_here, rest);
-      std::fill(rest + n_here, rest + kLogisticLanes, 0.0f);
-    }
-    XDCC_LOGISTIC(here)
-#define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
-    XDCC_FOUR(XDCC_STORE)
-#undef XDCC_STORE
-    if (here == rest) {
-      std::copy_n(rest, n_here, values + i);
-    }
-  }
-}
-
-/** @brief Gradients of one weight's worth of signed probabilities. */
-XDCC_TARGET_CLONES void ToGradients(float const* probabilities, std::size_t n, float weight,
-                                    float positive_weight, GradientPair* out) {
-  constexpr std::size_t kLanes = 8;
-  auto* pairs = reinterpret_cast<float*>(out);
-  for (std::size_t j = 0; j < n; j += kLanes) {
-    auto const n_here = std::min(kLanes, n - j);
-    Float8 p{};
-    std::memcpy(&p, probabilities + j, n_here == kLanes ? sizeof(p) : n_here * sizeof(float));
-    XDCC_GRADIENTS(p, is_positive, grad, hess)
-    Float8 const w = is_positive ? Float8{} + positive_weight : Float8{} + weight;
-    grad *= w;
-    hess *= w;
-    Float8 const mixed[2]{XDCC_SHUFFLE(grad, hess, 0, 8, 1, 9, 2, 10, 3, 11),
-                          XDCC_SHUFFLE(grad, hess, 4, 12, 5, 13, 6, 14, 7, 15)};
-    std::memcpy(pairs + 2 * j, mixed,
-                n_here == kLanes ? sizeof(mixed) : 2 * n_here * sizeof(float));
-  }
-}
-
 /** @brief Add a row's weights to sums of the positive and of the known labels. [n] */
 XDCC_TARGET_CLONES void AddLabels(float const* labels, std::size_t n, float weight,
                                   float const* positive_weights, double* __restrict positive,
                                   double* __restrict known) {
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) {
-    float const y = labels[j], w = weight * (y == 1.0f ? positive_weights[j] : 1.0f);
+    float const y = labels[j], of_positive = y * (weight * positive_weights[j]);
     bool const is_known = y == y;
-    positive[j] += is_known ? y * w : 0.0f;
-    known[j] += is_known ? w : 0.0f;
+    positive[j] += is_known ? of_positive : 0.0f;
+    known[j] += is_known ? (1.0f - y) * weight + of_positive : 0.0f;
   }
 }
 
@@ -109,6 +67,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
           << ". Leave it out, or train a booster for each label.";
     }
     label_weights_.UpdateAllowUnknown(args);
+    label_values_.UpdateAllowUnknown(args);
   }
 
   [[nodiscard]] ObjInfo Task() const override {
@@ -132,31 +91,15 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     out_gpair->Reshape(info.num_row_, n_labels);
     auto* gpair = out_gpair->Data()->HostPointer();
     auto const* margins = preds.ConstHostPointer();
-    label_weights_.Check(n_labels);
 
     auto const n_together = std::max<std::size_t>(1, kRun / n_labels);
     ForEachRun(info.num_row_, n_together, ctx_->Threads(), [&](auto, auto begin, auto end) {
-      std::vector<float> probabilities((end - begin) * n_labels);
-      loss.Probabilities(margins, begin, end, probabilities.data());
-      // Rows of different weights are done one by one, others together.
-      std::size_t const run = loss.weights.Empty() ? end - begin : 1;
-      for (auto i = begin; i < end; i += run) {
-        XDCC_BEST_CLONE(ToGradients)(probabilities.data() + (i - begin) * n_labels, run * n_labels,
-                                     loss.weights[i], loss.weights[i] * loss.positive_weight,
-                                     gpair + i * n_labels);
-      }
-      for (auto i = label_weights_.Empty() ? end : begin; i < end; ++i) {
-        for (std::size_t j = 0; j < n_labels; ++j) {
-          auto const is_positive = loss.labels[i * n_labels + j] == 1.0f;
-          gpair[i * n_labels + j] *=
-              label_weights_.OfLabel(j) * (is_positive ? label_weights_.OfPositive(j) : 1.0f);
-        }
-      }
+      loss.Gradients(margins, begin, end, gpair + begin * n_labels);
     });
   }
 
   LogisticLoss* LossOn(MetaInfo const& info) override {
-    return label_weights_.Empty() ? &loss_.emplace(this->MakeLoss(info)) : nullptr;
+    return &loss_.emplace(this->MakeLoss(info));
   }
 
   [[nodiscard]] char const* DefaultEvalMetric() const override { return "logloss"; }
@@ -230,6 +173,9 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     if (!label_weights_.Empty()) {
       out["label_weight_param"] = ToJson(label_weights_);
     }
+    if (label_values_.soft_labels) {
+      out["label_value_param"] = ToJson(label_values_);
+    }
   }
   void LoadConfig(Json const& in) override {
     auto const& config = get<Object const>(in);
@@ -237,6 +183,9 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     FromJson(config.at("label_feature_param"), &label_features_);
     if (auto weights = config.find("label_weight_param"); weights != config.cend()) {
       FromJson(weights->second, &label_weights_);
+    }
+    if (auto values = config.find("label_value_param"); values != config.cend()) {
+      FromJson(values->second, &label_values_);
     }
   }
 
@@ -246,18 +195,21 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
 
   [[nodiscard]] LogisticLoss MakeLoss(MetaInfo const& info) const {
     obj::CheckInitInputs(info);
+    label_weights_.Check(this->Targets(info));
     return {name_,
             info.labels.Data()->ConstHostPointer(),
             common::OptionalWeights{info.weights_.ConstHostSpan()},
             loss_param_.scale_pos_weight,
             info.labels.Shape(0),
-            this->Targets(info)};
+            this->Targets(info),
+            label_values_.soft_labels,
+            &label_weights_};
   }
 
   void ToProbability(HostDeviceVector<float>* io_preds) const {
     auto& preds = io_preds->HostVector();
     ForEachRun(preds.size(), kRun, ctx_->Threads(), [&](auto, auto begin, auto end) {
-      XDCC_BEST_CLONE(ApplyLogistic)(preds.data() + begin, end - begin);
+      ApplyLogistic(preds.data() + begin, end - begin);
     });
   }
 
@@ -267,6 +219,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   obj::RegLossParam loss_param_;
   LabelFeatureParam label_features_;
   LabelWeightParam label_weights_;
+  LabelValueParam label_values_;
 };
 }  // namespace
 

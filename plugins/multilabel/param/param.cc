@@ -15,6 +15,7 @@
 namespace xgboost::multilabel {
 DMLC_REGISTER_PARAMETER(MultiLabelTrainParam);
 DMLC_REGISTER_PARAMETER(LabelFeatureParam);
+DMLC_REGISTER_PARAMETER(LabelValueParam);
 DMLC_REGISTER_PARAMETER(LabelWeightParam);
 
 namespace {

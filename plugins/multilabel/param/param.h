@@ -119,6 +119,17 @@ struct LabelFeatureParam : public XGBoostParameter<LabelFeatureParam> {
   [[nodiscard]] bool HasLabelFeatures() const { return label_feature_begin >= 0; }
 };
 
+/** @brief What values labels have. */
+struct LabelValueParam : public XGBoostParameter<LabelValueParam> {
+  bool soft_labels;
+
+  DMLC_DECLARE_PARAMETER(LabelValueParam) {
+    DMLC_DECLARE_FIELD(soft_labels)
+        .set_default(false)
+        .describe("Whether labels are probabilities, not only 0 and 1.");
+  }
+};
+
 /** @brief Factors of the labels' losses; empty where all are 1. */
 struct LabelWeightParam : public XGBoostParameter<LabelWeightParam> {
   common::ParamArray<float> label_weight{"label_weight"};

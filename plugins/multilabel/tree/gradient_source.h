@@ -31,7 +31,7 @@
 namespace xgboost::multilabel {
 /** @brief Memory that a source leaves to the next round. */
 struct SourceMemory {
-  linalg::Matrix<GradientPair> sampled;
+  linalg::Matrix<GradientPair> sampled, derived;
   std::vector<linalg::Matrix<GradientPair>> of_groups;
   std::vector<AlignedArray<float>> probabilities;  // signed ones, by group of labels
   std::vector<float> row_weights;
@@ -156,6 +156,11 @@ class DerivedGradients : public GradientSource {
   LabelGradients Project(MultiLabelTrainParam const& ml_param, TreeKey const& key,
                          Sketch::Labels const& labels, linalg::Matrix<GradientPair>* out) override {
     Sketch const sketch{ctx_, ml_param, key, labels, std::nullopt};
+    if (!loss_.HasSignedProbabilities()) {
+      auto* derived = &memory_.derived;
+      auto const bounds = sketch.DeriveAndProject(ctx_, loss_, margins_, derived, out);
+      return {std::as_const(*derived).HostView(), bounds};
+    }
     auto& probabilities = memory_.probabilities[key.group];
     auto const bounds = labels.size() < loss_.n_labels
                             ? sketch.Project(ctx_, loss_, &probabilities, out)

@@ -15,7 +15,7 @@
 #include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "../objective/logistic_loss.h"           // for LogisticLoss
 #include "../reductions.h"                        // for AddArray, SumOverWorkers
-#include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4
+#include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double8, Float8
 #include "data/gradient_matrix.h"                 // for GradientBounds, GridRounding, NumAllRows
 #include "xgboost/base.h"                         // for GradientPair, bst_idx_t
 #include "xgboost/context.h"                      // for Context
@@ -59,28 +59,31 @@ template <typename Index>
 XDCC_TARGET_CLONES static void AddRounded(float const* values, std::size_t width, Index const* rows,
                                           std::size_t n_rows, std::size_t n, double grad_shift,
                                           double hess_shift, double* __restrict out) {
-  constexpr std::size_t kRows = 4, kLanes = 4;
-  Double4 const shift{grad_shift, hess_shift, grad_shift, hess_shift};
+  constexpr std::size_t kRows = 4, kLanes = 8;
+  Double8 const shift{grad_shift, hess_shift, grad_shift, hess_shift,
+                      grad_shift, hess_shift, grad_shift, hess_shift};
   auto const n_vectors = n / kLanes * kLanes;
   for (std::size_t i = 0; i < n_rows;) {
     auto const n_here = n_rows - i < kRows ? 1 : kRows;
-    float const* row[kRows];
+    float const *row[kRows], *next[kRows];  // and those that are read afterwards
     for (std::size_t r = 0; r < n_here; ++r) {
       row[r] = values + rows[i + r] * width;
+      next[r] = values + rows[std::min(i + kRows + r, n_rows - 1)] * width;
     }
     for (std::size_t j = 0; j < n_vectors; j += kLanes) {
-      Double4 sum;
+      Double8 sum;
       std::memcpy(&sum, out + j, sizeof(sum));
-      Float4 x;
+      Float8 x;
       if (n_here == kRows) {
         XDCC_UNROLL(4)
         for (std::size_t r = 0; r < kRows; ++r) {
           std::memcpy(&x, row[r] + j, sizeof(x));
-          sum += (__builtin_convertvector(x, Double4) + shift) - shift;
+          __builtin_prefetch(next[r] + j);
+          sum += (__builtin_convertvector(x, Double8) + shift) - shift;
         }
       } else {
         std::memcpy(&x, row[0] + j, sizeof(x));
-        sum += (__builtin_convertvector(x, Double4) + shift) - shift;
+        sum += (__builtin_convertvector(x, Double8) + shift) - shift;
       }
       std::memcpy(out + j, &sum, sizeof(sum));
     }

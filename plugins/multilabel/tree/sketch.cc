@@ -15,7 +15,7 @@
 #include <cstring>    // for memcpy
 #include <numeric>    // for iota, partial_sum
 #include <optional>   // for optional
-#include <utility>    // for move
+#include <utility>    // for as_const, move
 #include <vector>     // for vector
 
 #include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
@@ -279,8 +279,10 @@ void Sketch::SetCoefficients(std::vector<double> const& coefficients) {
   }
 }
 
-GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
-                               linalg::Matrix<GradientPair>* out) const {
+template <typename Derive>
+GradientBounds Sketch::ProjectPairs(Context const* ctx,
+                                    linalg::MatrixView<GradientPair const> gpair,
+                                    linalg::Matrix<GradientPair>* out, Derive&& derive) const {
   CHECK(gpair.CContiguous());
   std::size_t const n_rows = gpair.Shape(0), n = labels_.size();
   CHECK_EQ(gpair.Shape(1), n);
@@ -293,6 +295,8 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   // The last rows are read from a copy with padding.
   std::size_t const n_last = std::min(n_rows, (n_padded_ - 1) / n + 1);
   std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
+  auto const n_together = std::max<std::size_t>(1, kInCache / n);
+  derive(n_rows - n_last, n_rows);
   std::copy_n(pairs + (n_rows - n_last) * n, n_last * n, last.begin());
   ForEachRun(n_rows, kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {
     auto project = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
@@ -300,7 +304,11 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
                                    projected + from * n_dims_, &bounds[r]);
     };
     auto const middle = std::min(end, std::max(begin, n_rows - n_last));
-    project(pairs + begin * n, begin, middle - begin);
+    for (auto i = begin; i < middle; i += n_together) {
+      auto const n_here = std::min(n_together, middle - i);
+      derive(i, i + n_here);
+      project(pairs + i * n, i, n_here);
+    }
     if (middle < end) {
       project(last.data() + (middle - (n_rows - n_last)) * n, middle, end - middle);
     }
@@ -319,6 +327,24 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   std::memcpy(&largest.hess, &bits[1], sizeof(float));
   return BoundsOverWorkers(ctx, largest,
                            std::isfinite(largest.grad) && std::isfinite(largest.hess));
+}
+
+GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                               linalg::Matrix<GradientPair>* out) const {
+  return this->ProjectPairs(ctx, gpair, out, [](auto, auto) {});
+}
+
+GradientBounds Sketch::DeriveAndProject(Context const* ctx, LogisticLoss const& loss,
+                                        linalg::MatrixView<float const> margins,
+                                        linalg::Matrix<GradientPair>* gpair,
+                                        linalg::Matrix<GradientPair>* out) const {
+  CHECK(margins.CContiguous());
+  loss.CheckSize(margins.Size());
+  gpair->Reshape(loss.n_rows, loss.n_labels);
+  auto* pairs = gpair->Data()->HostPointer();
+  return this->ProjectPairs(ctx, std::as_const(*gpair).HostView(), out, [&](auto begin, auto end) {
+    loss.Gradients(margins.Values().data(), begin, end, pairs + begin * loss.n_labels);
+  });
 }
 
 template <typename Derive>

@@ -96,6 +96,11 @@ class Sketch {
                                   linalg::MatrixView<float const> margins,
                                   AlignedArray<float>* probabilities,
                                   linalg::Matrix<GradientPair>* out) const;
+  /** @brief The same with gradients, which are kept. [n_rows, n_labels] */
+  GradientBounds DeriveAndProject(Context const* ctx, LogisticLoss const& loss,
+                                  linalg::MatrixView<float const> margins,
+                                  linalg::Matrix<GradientPair>* gpair,
+                                  linalg::Matrix<GradientPair>* out) const;
   /** @brief Compute signed probabilities, group by group: [n_rows, n_labels], then padding. */
   static void DeriveGroups(Context const* ctx, LogisticLoss const& loss,
                            linalg::MatrixView<float const> margins,
@@ -105,6 +110,10 @@ class Sketch {
  private:
   /** @brief Lay out columns of C and of its squares as `Project` reads them. */
   void SetCoefficients(std::vector<double> const& coefficients);
+  /** @param derive Computes the gradients of rows [begin, end) before they are read. */
+  template <typename Derive>
+  GradientBounds ProjectPairs(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                              linalg::Matrix<GradientPair>* out, Derive&& derive) const;
   /** @param derive Computes the probabilities of rows [begin, end) before they are read. */
   template <typename Derive>
   GradientBounds ProjectDerived(Context const* ctx, LogisticLoss const& loss,

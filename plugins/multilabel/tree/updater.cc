@@ -100,7 +100,10 @@ class MultiLabelHistMaker : public TreeUpdater {
         param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
     bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
                           this->IsSketched(n_labels / ml_param_.NumGroups(n_labels));
-    return supports ? offers->LossOn(info) : nullptr;
+    auto* loss = supports ? offers->LossOn(info) : nullptr;
+    // Gradients are derived for trees of all labels only.
+    bool const has_groups = ml_param_.NumGroups(n_labels) > 1;
+    return loss && (loss->HasSignedProbabilities() || !has_groups) ? loss : nullptr;
   }
 
   [[nodiscard]] std::int32_t NumTargetGroups(bst_target_t n_targets) const override {

@@ -435,7 +435,7 @@ def test_a_bad_label_on_one_worker_stops_all():
     Y[7, 1] = 0.5
     bad, other = on_workers(trainer(), X, Y, weight)
     assert isinstance(bad, xgb.core.XGBoostError)
-    assert "row 7 holds another value" in str(bad)
+    assert "row 7, label 1 is 0.5" in str(bad)
     assert isinstance(other, xgb.core.XGBoostError)
 
 

@@ -358,7 +358,7 @@ def test_bad_parameters(params, message):
 def test_labels_other_than_zero_and_one(value, params):
     bad = Y.copy()
     bad[7, 1] = value
-    with pytest.raises(xgb.core.XGBoostError, match="row 7 holds another value"):
+    with pytest.raises(xgb.core.XGBoostError, match="row 7, label 1 is"):
         train(params, Y=bad)
 
 
