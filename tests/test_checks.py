@@ -65,7 +65,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[int, int]]:
         monkeypatch.setattr(module, name, counting)
 
     counted(features, "validate_data", "X")
-    counted(labels, "_zeros_and_ones", "Y")
+    counted(labels, "_label_values", "Y")
 
     def count() -> tuple[int, int]:
         found = counts["X"], counts["Y"]

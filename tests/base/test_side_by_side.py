@@ -37,7 +37,7 @@ def slow_first(number):
 def no_thread_is_left():
     before = threading.active_count()
     yield
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # threads of earlier tests may end
     assert n_at_once() == 1
 
 

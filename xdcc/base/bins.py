@@ -22,6 +22,7 @@ class SharedBins:
 
     Examples
     --------
+    >>> from xdcc.base.fit_data import FitData
     >>> X = np.eye(3, dtype=np.float32)
     >>> data = FitData(X, X, None, bins=SharedBins())
     >>> data.binned(64) is data.binned(64), data.binned(64) is data.take([0, 1, 2]).binned(64)

@@ -11,8 +11,8 @@
  * weights. The best split keeps about 2 / pi of the sum over c. `cat_penalty` is the share that a
  * split into two sets has to exceed:
  *
- *   worth = gain - cat_penalty * sum_d noise_d (sum_c H_cd / (H_cd + lambda) - H_d / (H_d +
- * lambda))
+ *   worth = gain - cat_penalty * sum_d noise_d (sum_c share(H_cd) - share(H_d)),
+ *   share(H) = H / (H + lambda)
  *
  * Splits of one category from all others are not chosen along an order, and have no penalty.
  *
