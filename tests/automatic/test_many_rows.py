@@ -111,7 +111,7 @@ def test_groups_and_splits_keep_their_folds(monkeypatch):
 def test_one_fold_has_a_fast_booster_and_no_forest():
     large = Shape(300_000, 100, 20, 30_000_000, 1)
     names = [candidate.name for candidate in usual_candidates(large)]
-    assert names == ["all labels, depth 4, rate 0.4", "linear"]
+    assert names == ["all labels, depth 4, rate 0.2", "linear"]
     assert booster(large, 4, 0).params["n_estimators"] == ROUNDS_OF_ONE_FOLD
     in_time = Pace(1e4)
     assert booster(large, 4, 0, pace=in_time).params["n_estimators"] > ROUNDS_OF_ONE_FOLD
@@ -123,12 +123,12 @@ def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
     table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
     assert table.candidate.tolist() == [
-        *("all labels, depth 4, rate 0.4", "linear", "all labels, depth 4, rate 0.1")
+        *("all labels, depth 4, rate 0.2", "linear", "all labels, depth 4, rate 0.05")
     ]
     assert table.rounds[0] + table.rounds[2] < ROUNDS_OF_ONE_FOLD
     monkeypatch.setattr(search, "ROUNDS_OF_ONE_FOLD", int(table.rounds[0]) + 40)
     table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
-    assert table.candidate.tolist() == ["all labels, depth 4, rate 0.4", "linear"]
+    assert table.candidate.tolist() == ["all labels, depth 4, rate 0.2", "linear"]
 
 
 def test_the_first_booster_learns_as_fast_as_the_time_needs():
