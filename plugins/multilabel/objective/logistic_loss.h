@@ -78,7 +78,7 @@ struct LogisticLoss {
 
  private:
   /** @brief Stop, and say where the first label is that is none. */
-  [[noreturn]] void RejectLabels() const;
+  void RejectLabels() const;
 };
 
 /** @brief Turn margins into probabilities, in place. */

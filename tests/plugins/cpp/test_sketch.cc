@@ -136,7 +136,10 @@ XDCC_TEST(sketch, NothingIsReadBeforeItIsMade) {
       margins[e] = rng.Float(-2.0f, 2.0f);
     }
     common::OptionalWeights const none{1.0f};
-    LogisticLoss const loss{"multilabel:logistic", labels.data(), none, 1.0f, kRows, n_labels};
+    LabelWeightParam of_labels;
+    of_labels.UpdateAllowUnknown(Args{});
+    LogisticLoss const loss{
+        "multilabel:logistic", labels.data(), none, 1.0f, kRows, n_labels, false, &of_labels};
     Sketch const sketch{
         &ctx, Param(1, "projection"), {3, 1, 0, 0}, FirstLabels(n_labels), std::nullopt};
     AlignedArray<float> probabilities;
