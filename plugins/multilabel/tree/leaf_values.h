@@ -65,7 +65,7 @@ XDCC_TARGET_CLONES static void AddRounded(float const* values, std::size_t width
   auto const n_vectors = n / kLanes * kLanes;
   for (std::size_t i = 0; i < n_rows;) {
     auto const n_here = n_rows - i < kRows ? 1 : kRows;
-    float const *row[kRows], *next[kRows];  // and those that are read afterwards
+    float const *row[kRows]{}, *next[kRows]{};  // and those that are read afterwards
     for (std::size_t r = 0; r < n_here; ++r) {
       row[r] = values + rows[i + r] * width;
       next[r] = values + rows[std::min(i + kRows + r, n_rows - 1)] * width;
