@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.engine.configuration import Section
@@ -83,8 +84,7 @@ def time_against_f1(results: Results, section: Section) -> Figure:
         ax.plot(x[0], y[0], marker, color=colour, markerfacecolor="white", markersize=6)
         ax.plot(x[-1], y[-1], marker, color=colour, markersize=6, label=dataset)
         number += 1
-    ax.axhline(1, color="0.4", linewidth=0.8)
-    ax.axvline(1, color="0.4", linewidth=0.8)
+    _mark_equality(ax)
     ax.set(
         yscale="log",
         xlabel=f"{MEASURES[measure].title}: {chain} / {other}",
@@ -93,6 +93,12 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     plain_logarithmic(ax.yaxis)
     common_legend(figure, ax)
     return figure
+
+
+def _mark_equality(ax: Axes) -> None:
+    """Draw the lines where the ratios of both axes are 1."""
+    ax.axhline(1, color="0.4", linewidth=0.8)
+    ax.axvline(1, color="0.4", linewidth=0.8)
 
 
 def loss_against_seconds(results: Results, section: Section) -> Figure:
@@ -109,8 +115,7 @@ def loss_against_seconds(results: Results, section: Section) -> Figure:
     for number, line in enumerate(line for line in others if line in scores):
         x, y = seconds[line] / seconds[first], scores[line] / scores[first]
         ax.plot(x, y, MARKERS[number], color=f"C{number % 7}", linestyle="", label=line)
-    ax.axhline(1, color="0.4", linewidth=0.8)
-    ax.axvline(1, color="0.4", linewidth=0.8)
+    _mark_equality(ax)
     ax.set(
         xscale="log",
         xlabel=f"training time / that of {first}",
