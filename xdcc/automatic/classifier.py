@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.holdout import one_fold
 from xdcc.automatic.joint_labelset import JointLabelset
-from xdcc.automatic.mixture import Member, mixed_margins
+from xdcc.automatic.mixture import Member, mixture_margins
 from xdcc.automatic.search import (
     CandidateCallback,
     Search,
@@ -43,8 +43,8 @@ from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
-from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.decision_predictor import MarginSource
 from xdcc.decision.measures import Measure, MeasureName
 from xdcc.decision.proba_measures import ProbaMeasureName, require_value
 from xdcc.decision.rules import AnyRule
@@ -361,8 +361,13 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     def _predictors(self) -> Sequence[Any]:
         return self.estimators_
 
-    def _joint_margins(self, X: Any) -> Floats:
-        return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.rule_, self.calibration_, *self.members_, *getattr(self, "stacked_", ())
+
+    def _margin_source(self) -> MarginSource:
+        return mixture_margins(
+            self.members_, getattr(self, "stacked_", ()), self.calibration_, self.n_features_in_
+        )
 
     def _joint_contributions(self, X: Any) -> Contributions:
         return mixed_contributions(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)

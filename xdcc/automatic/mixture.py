@@ -30,6 +30,9 @@ from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import mean_margins
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.layout import Layout
+from xdcc.prediction.predictors import MixtureMargins, second_level, weighted_sum
 
 _STEPS = 12
 _LEAST_GAIN = 1e-4
@@ -64,10 +67,13 @@ class Member:
         return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
 
 
-def mixed_margins(
-    members: Sequence[Member], stacked: Sequence[Member], X: Any, n_labels: int
-) -> Floats:
-    """Predict the log-odds of a mixture.
+def mixture_margins(
+    members: Sequence[Member],
+    stacked: Sequence[Member],
+    calibration: LabelCalibration,
+    n_features: int,
+) -> MixtureMargins:
+    """Flatten the log-odds of a mixture.
 
     Parameters
     ----------
@@ -76,36 +82,29 @@ def mixed_margins(
     stacked : sequence of Member
         The second level, of one member or none: its features are the log-odds of the others, and
         its share is taken from theirs.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
-    n_labels : int
-        Number of labels.
+    calibration : LabelCalibration
+        Of the whole.
+    n_features : int
+        Number of features.
 
     Returns
     -------
-    float64 array of shape (n_samples, n_labels)
+    MixtureMargins
     """
-    of_members = [member.margins(X, n_labels) for member in members]
-    mixed = weighted_sum([member.share for member in members], of_members)
-    for level in stacked:
-        own = level.margins(second_level(of_members), n_labels)
-        mixed = weighted_sum([1 - level.share, level.share], [mixed, own])
-    return mixed
+    n_labels = len(calibration.slope)
 
+    def layout(n_columns: int, of_layout: Sequence[Member], shares: Sequence[float]) -> Layout:
+        builder = LayoutBuilder(n_columns, n_labels)
+        for member, share in zip(of_layout, shares, strict=True):
+            builder.add_member(member.estimators, share, *member.calibration.affine())
+        return builder.build(calibration.affine())
 
-def second_level(margins: Sequence[NDArray[np.floating]]) -> Margins:
-    """Put the margins of members side by side, `(n_samples, n_members * n_labels)`."""
-    return np.hstack(margins).astype(np.float32)
-
-
-def weighted_sum(
-    shares: Sequence[float] | Floats, margins: Sequence[NDArray[np.floating]]
-) -> Floats:
-    """Add up margins with weights, in double precision."""
-    total = np.zeros(margins[0].shape)
-    for share, each in zip(shares, margins, strict=True):
-        total += share * each
-    return total
+    shares = [member.share for member in members]
+    if not stacked:
+        return MixtureMargins([layout(n_features, members, shares)], [], 0.0)
+    layouts = [layout(n_features, [member], [1.0]) for member in members]
+    layouts.append(layout(len(members) * n_labels, stacked, [1.0]))
+    return MixtureMargins(layouts, shares, stacked[0].share)
 
 
 class RowLosses:

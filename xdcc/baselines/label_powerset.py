@@ -135,7 +135,7 @@ class LabelPowerset(LearnerClassifier):
 
         {raises_in_predict}
         """
-        return self.model_.labelset_proba(self._check_X(X))
+        return self.model_.labelset_proba(self._read_X(X))
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return self.model_.proba(X)

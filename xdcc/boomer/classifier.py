@@ -279,7 +279,7 @@ class BoomerClassifier(MultiLabelEstimator):
             If a parameter is outside its domain, X is not as described or has a different number of
             features than in `fit`, or the model has fewer than `n_rules` rules.
         """
-        return self._scores_in_form_of_y(self._scores(self._check_X(X), n_rules))
+        return self._scores_in_form_of_y(self._scores(self._read_X(X), n_rules))
 
     def staged_decision_function(
         self, X: Any, n_rules: Sequence[int] | None = None
@@ -304,7 +304,7 @@ class BoomerClassifier(MultiLabelEstimator):
         ValueError
             As in `decision_function`, and if `n_rules` is not ascending.
         """
-        checked = self._check_X(X)
+        checked = self._read_X(X)
         counts = range(1, len(self.rules_) + 1) if n_rules is None else n_rules
         scores = self._staged(checked, counts)
         return (self._scores_in_form_of_y(stage) for stage in scores)
@@ -318,7 +318,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        return self.labels_of(self._scores(self._check_X(X), n_rules))
+        return self.labels_of(self._scores(self._read_X(X), n_rules))
 
     def predict_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.floating]:
         """Predict the probability of each label.
@@ -337,7 +337,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        return self._proba_in_form_of_y(self._proba(self._check_X(X), n_rules))
+        return self._proba_in_form_of_y(self._proba(self._read_X(X), n_rules))
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Predict the probability of each known labelset.
@@ -354,7 +354,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        scores = self._scores(self._check_X(X), n_rules)
+        scores = self._scores(self._read_X(X), n_rules)
         return labelset_proba(self._loss(), self.labelsets_, scores)
 
     def labels_of(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -41,6 +41,8 @@ from xdcc.boosting.importance import (
 )
 from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
@@ -67,7 +69,7 @@ class _Callbacks:
         return "a list of xgboost.callback.TrainingCallback, or None"
 
 
-class MultiLabelXGBClassifier(LabelImportances, TreeBoosterEstimator):
+class MultiLabelXGBClassifier(PredictsByKernel, LabelImportances, TreeBoosterEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -426,11 +428,16 @@ int, default="sumGain"
             for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
         ]
 
-    def _proba(self, X: Features) -> NDArray[np.float32]:
-        return self._predicted(X, "value")
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.booster_, self.booster_.num_boosted_rounds(), self.best_iteration_
 
-    def _margins(self, X: Features) -> NDArray[np.float32]:
-        return self._predicted(X, "margin")
+    def _make_predictor(self) -> BoosterPredictor:
+        builder = LayoutBuilder(self.n_features_in_, self.n_labels_)
+        builder.add_boosters([self._booster_that_predicts()])
+        return BoosterPredictor([builder.build(None)])
+
+    def _add_to(self, builder: LayoutBuilder) -> None:
+        builder.add_booster(self._booster_that_predicts())
 
     def _contributions(self, X: Features) -> Contributions:
         matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
@@ -440,12 +447,3 @@ int, default="sumGain"
             .astype(np.float64)
         )
         return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(self._margins(X))
-
-    def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
-        return self.booster_.inplace_predict(
-            X,
-            iteration_range=(0, self.best_iteration_ + 1),
-            predict_type=predict_type,
-            validate_features=False,
-            strict_shape=True,
-        )

@@ -5,7 +5,7 @@ predictions come from the chain's state after each round (``loop.py``).
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NotRequired, Self, get_args
@@ -26,28 +26,31 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
+from xdcc.chain.flat_chain import ChainMargins, ChainPredictor, chain_layout
 from xdcc.chain.loop import (
-    CUMULATIONS,
-    PREDICTIONS,
     ChainRun,
     ChainState,
-    Cumulation,
-    Prediction,
     cumulated_proba,
     labels_from_proba,
     run_chain,
     standard_proba,
 )
-from xdcc.chain.propagation import (
+from xdcc.chain.propagation import ChainOrder
+from xdcc.chain.training import ChainPlan, EarlyStopping, RoundCallback, stop_score, train_chain
+from xdcc.decision.calibration import LabelCalibration
+from xdcc.decision.measures import MEASURES
+from xdcc.prediction.predictors import PredictsByKernel
+from xdcc.prediction.propagation_rule import (
     CANDIDATES,
+    CUMULATIONS,
     ORDERS,
+    PREDICTIONS,
     Candidates,
-    ChainOrder,
+    Cumulation,
     Order,
+    Prediction,
     PropagationRule,
 )
-from xdcc.chain.training import ChainPlan, EarlyStopping, RoundCallback, stop_score, train_chain
-from xdcc.decision.measures import MEASURES
 
 Propagate = Literal["auto", "cross_val", "in_sample"]
 
@@ -63,7 +66,7 @@ _OF_END_LABEL = MappingProxyType(
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
-class DynamicChainClassifier(TreeBoosterEstimator):
+class DynamicChainClassifier(PredictsByKernel, TreeBoosterEstimator):
     """A chain of multi-label boosters in which every row has its own label order.
 
     In each round a booster predicts all labels; the most certain one is propagated:
@@ -479,13 +482,16 @@ int, default="maxGain"
 
         return report
 
-    def _proba(self, X: Features) -> NDArray[np.float32]:
-        for state in self._run(X):
-            last = state
-        return self._proba_of(last)
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.boosters_, self.rule_, self.end_label_, self.prediction, self.cumulation
 
-    def _labels(self, X: Features) -> NDArray[np.int64]:
-        return self._decide(self._proba(X))
+    def _make_predictor(self) -> ChainPredictor:
+        return ChainPredictor([chain_layout(self)])
+
+    @staticmethod
+    def _mean_source(chains: Sequence[Any], calibration: LabelCalibration) -> ChainMargins:
+        """Flatten the calibrated mean of chains."""
+        return ChainMargins.of(chains, calibration)
 
     def _run(self, X: Features) -> Iterator[ChainState]:
         run = ChainRun(X, self.n_labels_, self.n_rounds_, self.rule_, self.end_label_)

@@ -19,7 +19,6 @@ keeps, round by round.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, get_args
 
 import numpy as np
 import xgboost as xgb
@@ -28,7 +27,8 @@ from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
-from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, propagate
+from xdcc.chain.propagation import NO_LABEL, at_end, propagate
+from xdcc.prediction.propagation_rule import Cumulation, Prediction, PropagationRule
 
 
 class ChainState:
@@ -225,16 +225,6 @@ class LabelFeatures:
         old, position = np.nonzero(~np.isnan(data[slots]))
         slot = slots[old, position]
         data[slot] = self.P[row[old], indices[slot] - self._n_features]
-
-
-Prediction = Literal["cumulated", "standard"]
-Cumulation = Literal["equation9", "authors"]
-
-PREDICTIONS: tuple[str, ...] = get_args(Prediction)
-"""The predictions of a chain."""
-
-CUMULATIONS: tuple[str, ...] = get_args(Cumulation)
-"""The ways to compute the cumulated prediction; see :func:`cumulated_proba`."""
 
 
 def accumulate(

@@ -5,7 +5,7 @@ are calibrated, to a booster that predicts labels from these margins and from la
 (``order_free_training.py``). ``order_free_inference.py`` predicts with it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, NotRequired, Self, get_args
@@ -20,29 +20,29 @@ from xdcc.base.domains import Choice, Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
-from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import (
-    BLOCK_ENTRIES,
     LabelsetScore,
     LabelStates,
     draw_labelsets,
     held_out_candidates,
-    probable_labelsets,
     walk_to,
 )
+from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
-from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.out_of_fold import mean_margins, out_of_fold
+from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.prediction.predictors import PredictsByKernel
 
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 
@@ -55,7 +55,7 @@ _AT_LEAST_1 = Number(low=1, whole=True)
 
 
 @declares_parameters
-class OrderFreeChainClassifier(ClassifierWrapper):
+class OrderFreeChainClassifier(PredictsByKernel, ClassifierWrapper):
     """A joint distribution of the labels, by one booster for chains of any order.
 
     A chain predicts labels one after the other, each given those before it. This one learns
@@ -283,8 +283,10 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             If a parameter is outside its domain, X is not as described or has other features than
             in `fit`, or `known` has another shape or other values.
         """
+        if known is None:
+            return super().predict_proba(X)
         margins, given = self._begin_prediction(self._check_X(X), known)
-        return self._proba_in_form_of_y(self._marginals(margins, given))
+        return self._proba_in_form_of_y(self._predictor().marginals(margins, given))
 
     def predict(self, X: Any, known: Any = None) -> NDArray[Any]:
         """Labels, by `prediction`.
@@ -307,9 +309,10 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         ValueError
             As `predict_proba`.
         """
-        return self._labels_in_form_of_y(
-            self._decide(*self._begin_prediction(self._check_X(X), known))
-        )
+        if known is None:
+            return super().predict(X)
+        margins, given = self._begin_prediction(self._check_X(X), known)
+        return self._labels_in_form_of_y(self._predictor().decide(margins, given))
 
     def log_prob(self, X: Any, Y: Any) -> Floats:
         """Logarithm of the probability of labelsets.
@@ -331,9 +334,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """
         margins, _ = self._begin_prediction(self._check_X(X), None)
         truth = check_labels_as_in_fit(self, margins, Y)
-        total = np.zeros(len(margins))
-        for rows, states in self._states(margins, np.full_like(truth, np.nan)):
-            for step in walk_to(states, self._of_varied(truth[rows])):
+        total, predictor = np.zeros(len(margins)), self._predictor()
+        for rows, states in predictor.states(margins, np.full_like(truth, np.nan)):
+            for step in walk_to(states, predictor.of_varied(truth[rows])):
                 total[rows] += step.log_prob
         constant = ~self.calibration_.constant.varied
         proba, y = self.calibration_.constant.proba[constant], truth[:, constant]
@@ -376,10 +379,11 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         rng = np.random.default_rng(None if random_state is None else seed_from(random_state))
         if not self.calibration_.constant.varied.any():
             nothing = np.empty((len(given), n_samples, 0), dtype=np.int8)
-            return self._with_constant(nothing, given, rng)
+            return self._predictor().with_constant(nothing, given, rng)
         drawn = np.empty((len(given), n_samples, self.n_labels_), dtype=np.int8)
-        for rows, states in self._states(margins, given):
-            drawn[rows] = self._with_constant(
+        predictor = self._predictor()
+        for rows, states in predictor.states(margins, given):
+            drawn[rows] = predictor.with_constant(
                 draw_labelsets(states, n_samples, rng), given[rows], rng
             )
         return drawn
@@ -441,83 +445,35 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
     def _begin_prediction(self, X: Any, known: Any) -> tuple[Floats, Labels]:
         """Check what is to be predicted; compute margins of the labels that vary."""
-        needs_score = (
-            self.prediction == "subset_accuracy" and self.calibration_.constant.varied.any()
-        )
-        if needs_score and not hasattr(self, "labelset_score_"):
-            raise ValueError(
-                "prediction='subset_accuracy' needs weights that fit chooses: set it before fit."
-            )
-        margins = self.calibration_.margins(mean_margins(self.estimators_, X, self.n_labels_))
-        margins = margins[:, self.calibration_.constant.varied]
+        margins = self._outputs(X)
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
         return margins, check_labels_as_in_fit(self, margins, known, "known")
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
-        margins, given = self._begin_prediction(self._check_X(X), None)
-        labels = self._of_varied(self._decide(margins, given).astype(np.float32))
-        return LabelStates.begin(self.booster_, margins.astype(np.float32)), labels
+        predictor, margins = self._predictor(), self._outputs(self._check_X(X))
+        labels = predictor.of_varied(predictor.labels(margins).astype(np.float32))
+        return predictor.begin(margins), labels
 
-    def _states(self, margins: Floats, given: Labels) -> Iterator[tuple[slice, LabelStates]]:
-        """Walk over blocks of rows at the beginning of the chain; there are none without labels."""
-        n_rows, n_labels = margins.shape
-        if n_labels:
-            start, revealed = margins.astype(np.float32), self._of_varied(given)
-            for rows in row_blocks((n_rows, n_labels * self.n_beams), BLOCK_ENTRIES):
-                yield rows, LabelStates(self.booster_, start[rows], revealed[rows])
+    def _predicts_from(self) -> tuple[Any, ...]:
+        score = getattr(self, "labelset_score_", None)
+        params = self.prediction, self.n_beams, self.n_draws
+        return self.booster_, self.calibration_, self._seed, score, *params, *self.estimators_
 
-    def _of_varied(self, labels: Labels) -> Labels:
-        return np.ascontiguousarray(labels[:, self.calibration_.constant.varied])
-
-    def _proba(self, X: Any) -> Floats:
-        return self._marginals(*self._begin_prediction(X, None))
-
-    def _margins(self, X: Any) -> Floats:
-        return self.calibration_.constant.in_margins(
-            self._log_odds(*self._begin_prediction(X, None))
+    def _make_predictor(self) -> OrderFreePredictor:
+        varied = self.calibration_.constant.varied
+        score = getattr(self, "labelset_score_", None)
+        if self.prediction == "subset_accuracy" and varied.any() and score is None:
+            raise ValueError(
+                "prediction='subset_accuracy' needs weights that fit chooses: set it before fit."
+            )
+        booster = self.booster_
+        return OrderFreePredictor(
+            mean_source(self.estimators_, self.calibration_, self.n_features_in_),
+            None if booster is None else CompiledBooster.of(booster, int(varied.sum())),
+            self.calibration_,
+            {name: getattr(self, name) for name in ("prediction", "n_beams", "n_draws")},
+            self._seed,
+            score,
         )
-
-    def _labels(self, X: Any) -> NDArray[np.int64]:
-        return self._decide(*self._begin_prediction(X, None))
-
-    def _log_odds(self, margins: Floats, given: Labels) -> Labels:
-        """Predict the labels that vary, given those that are known; 0 for the others."""
-        log_odds = np.zeros_like(given)
-        varied = np.flatnonzero(self.calibration_.constant.varied)
-        for rows, states in self._states(margins, given):
-            log_odds[rows, varied] = states.log_odds()
-        return log_odds
-
-    def _marginals(self, margins: Floats, given: Labels) -> Floats:
-        proba = self.calibration_.constant.in_proba(expit(self._log_odds(margins, given)))
-        return np.where(np.isnan(given), proba, given)
-
-    def _decide(self, margins: Floats, given: Labels) -> NDArray[np.int64]:
-        if self.prediction == "marginal":
-            return (self._marginals(margins, given) >= 0.5).astype(np.int64)
-        labels = np.tile(self.calibration_.constant.value, (len(given), 1))
-        varied = np.flatnonzero(self.calibration_.constant.varied)
-        rng = np.random.default_rng(self._seed)
-        for rows, states in self._states(margins, given):
-            if self.prediction == "mode":
-                labels[rows, varied] = probable_labelsets(states, self.n_beams).first()
-            elif self.prediction == "subset_accuracy":
-                labels[rows, varied] = self.labelset_score_.best(states, self.n_beams)
-            else:
-                draws = self._with_constant(
-                    draw_labelsets(states, self.n_draws, rng), given[rows], rng
-                )
-                labels[rows] = SizedMarginals.of_samples(draws).maximise().labels
-        return np.where(np.isnan(given), labels, given).astype(np.int64)
-
-    def _with_constant(
-        self, draws: NDArray[np.int8], given: Labels, rng: np.random.Generator
-    ) -> NDArray[np.int8]:
-        """Put draws of constant labels, and those that are known, beside draws of the others."""
-        shape = (*draws.shape[:2], self.n_labels_)
-        whole = (rng.random(shape) < self.calibration_.constant.proba).astype(np.int8)
-        whole[:, :, self.calibration_.constant.varied] = draws
-        given = given[:, np.newaxis]
-        return np.where(np.isnan(given), whole, given).astype(np.int8)

@@ -40,8 +40,9 @@ from xdcc.base.rounds import boost, quantised, with_own_weights
 from xdcc.base.side_by_side import run_all
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
-from xdcc.chain.propagation import PropagationRule, end_truth
+from xdcc.chain.propagation import end_truth
 from xdcc.decision.measures import MEASURES
+from xdcc.prediction.propagation_rule import PropagationRule
 
 type RoundCallback = Callable[[int, int, float], object]
 type Measure = Callable[[NDArray[np.floating], NDArray[np.int64]], float]

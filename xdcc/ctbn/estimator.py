@@ -184,7 +184,7 @@ class BaseCTBN(MultiLabelEstimator):
 
         {raises_for_labels}
         """
-        checked = self._check_X(X)
+        checked = self._read_X(X)
         labels = check_labels_as_in_fit(self, checked, Y)
         with one_blas_thread():
             return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
@@ -214,7 +214,7 @@ class BaseCTBN(MultiLabelEstimator):
         ValueError
             As in `predict`, and if `n` is not a positive integer.
         """
-        checked = self._check_X(X)
+        checked = self._read_X(X)
         check_domain("n", n, Number(low=1, whole=True))
         random = check_random_state(random_state)
         shape = (checked.shape[0], n, 1 + self.n_labels_)

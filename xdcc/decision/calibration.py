@@ -309,6 +309,13 @@ class LabelCalibration:
         n_labels = data.Y.shape[1]
         return cls(np.ones(n_labels), np.zeros(n_labels), ConstantLabels.of(data))
 
+    def affine(self) -> tuple[Floats, Floats]:
+        """Return slopes and intercepts; constant labels have the slope 0."""
+        varied = self.constant.varied
+        slope = np.where(varied, self.slope, 0.0)
+        zero = np.zeros((1, len(slope)))
+        return slope, np.where(varied, self.intercept, self.margins(zero)[0])
+
     def margins(self, margins: NDArray[np.floating]) -> Floats:
         """Calibrate margins of shape (n_samples, n_labels)."""
         return self.constant.in_margins(self.slope * margins + self.intercept)

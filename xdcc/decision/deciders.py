@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -26,11 +25,12 @@ from xdcc.base.frames import as_pandas
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.constraints import Constraint, LabelConstraints, check_constraints
-from xdcc.decision.cuts import Floats
+from xdcc.decision.decision_predictor import DecisionPredictor, MarginSource
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import check_measure, try_callable
 from xdcc.decision.rule_choice import prices_of
 from xdcc.decision.rules import MeasureLike, Rule
+from xdcc.prediction.predictors import PredictsByKernel
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
 """Attributes about X that only the classifiers need, which check it."""
@@ -84,6 +84,15 @@ class Decider(MultiLabelEstimator):
         self._check_params()
         return checked_for(self._predictors()[0], X)
 
+    def _read_X(self, X: Any) -> Any:
+        """Check X for a prediction as the classifiers do."""
+        try:
+            first = self._predictors()[0]
+        except AttributeError:
+            check_is_fitted(self, self._fitted_attribute)
+            raise
+        return first._read_X(X) if isinstance(first, MultiLabelEstimator) else as_pandas(X)
+
 
 def checked_for(model: Any, X: Any) -> Any:
     """Check X for a fitted classifier; leave it as it is for one of another package."""
@@ -110,7 +119,7 @@ class ClassifierWrapper(Decider):
         return self.estimator
 
 
-class DecidingEnsemble(Decider):
+class DecidingEnsemble(PredictsByKernel, Decider):
     """An estimator that predicts by the calibrated log-odds of several classifiers and a rule."""
 
     _stored = MappingProxyType(
@@ -216,22 +225,20 @@ class DecidingEnsemble(Decider):
         return ax
 
     @abstractmethod
-    def _joint_margins(self, X: Any) -> Floats:
-        """Predict the log-odds of the classifiers together, `(n_samples, n_labels)`."""
+    def _margin_source(self) -> MarginSource:
+        """Flatten the calibrated log-odds of the classifiers together."""
 
     @abstractmethod
     def _joint_contributions(self, X: Any) -> Contributions:
         """Explain the log-odds of the classifiers together."""
 
-    def _margins(self, X: Any) -> Floats:
-        return self.calibration_.margins(self._joint_margins(X))
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.rule_, self.calibration_, *self._predictors()
+
+    def _make_predictor(self) -> DecisionPredictor:
+        return DecisionPredictor(
+            self._margin_source(), self.rule_.flat(), self.calibration_.constant
+        )
 
     def _contributions(self, X: Any) -> Contributions:
         return self.calibration_.contributions(self._joint_contributions(X))
-
-    def _proba(self, X: Any) -> Floats:
-        return self.calibration_.constant.in_proba(expit(self._margins(X)))
-
-    def _labels(self, X: Any) -> NDArray[np.int64]:
-        labels = self.rule_.decide(self._margins(X)).astype(np.int64)
-        return self.calibration_.constant.in_labels(labels)

@@ -23,10 +23,10 @@ from xdcc.base.side_by_side import side_by_side
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.contributions import mean_contributions
-from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
+from xdcc.decision.decision_predictor import MarginSource, mean_source
 from xdcc.decision.measures import Measure
-from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, AnyRule
 
@@ -248,8 +248,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     def _predictors(self) -> Sequence[Any]:
         return self.estimators_
 
-    def _joint_margins(self, X: Any) -> Floats:
-        return mean_margins(self.estimators_, X, self.n_labels_)
+    def _margin_source(self) -> MarginSource:
+        return mean_source(self.estimators_, self.calibration_, self.n_features_in_)
 
     def _joint_contributions(self, X: Any) -> Contributions:
         return mean_contributions(self.estimators_, X)

@@ -31,6 +31,7 @@ from xdcc.base.workers import from_all
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import CategoryBins, are_sparse, feature_columns
 from xdcc.forest.contributions import forest_contributions
+from xdcc.forest.flat import add_forest
 from xdcc.forest.forest import (
     ExtraTrees,
     MemoryNeed,
@@ -43,6 +44,7 @@ from xdcc.forest.forest import (
     smoothed_margins,
 )
 from xdcc.forest.importance import impurity_decrease
+from xdcc.prediction.builder import LayoutBuilder
 
 _OOB_SAMPLES = 0.632
 """Share of rows in a tree's sample if some are to be out of it: as many as a bootstrap finds."""
@@ -311,6 +313,9 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
 
     def _margins(self, X: Features) -> NDArray[np.float64]:
         return smoothed_margins(self.forest_, self._proba(X))
+
+    def _add_to(self, builder: LayoutBuilder) -> None:
+        add_forest(builder, self.forest_, getattr(self, "categories_", {}))
 
     def _contributions(self, X: Features) -> Contributions:
         return forest_contributions(self.forest_, X, n_threads(self.n_jobs))

@@ -104,7 +104,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         {raises_in_predict}
         """
-        checked = self._check_X(X)
+        checked = self._read_X(X)
         return _leaves.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:

@@ -136,7 +136,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
 
         {raises_in_predict}
         """
-        rows, threads = self._check_X(X), self._n_threads()
+        rows, threads = self._read_X(X), self._n_threads()
         leaves = [_leaves.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
         return np.stack(leaves, axis=1)
 

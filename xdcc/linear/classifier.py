@@ -28,6 +28,8 @@ from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty
 from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.layout import LinearPart
 
 _TOL = 1e-11
 _TOL_OF_FOLDS = 1e-6
@@ -292,7 +294,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
 
         {raises_in_predict}
         """
-        margins = self._margins(self._check_X(X))
+        margins = self._margins(self._read_X(X))
         return margins if self.classes_.ndim == 2 else margins[:, 0]
 
     def _margins(self, X: Features) -> Floats:
@@ -302,6 +304,23 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         margins /= self._columns.row_lengths(complete)[:, None]
         margins += self.intercept_
         return margins
+
+    def _add_to(self, builder: LayoutBuilder) -> None:
+        columns = self._columns
+        first = columns._first_columns()
+        numbers = np.cumsum(columns.has_indicator) - 1 + first[-1]
+        builder.add_linear(
+            LinearPart(
+                column=first[:-1].astype(np.int32),
+                n_values=columns.n_categories.astype(np.int32),
+                indicator=np.where(columns.has_indicator, numbers, -1).astype(np.int32),
+                fill=np.ascontiguousarray(columns.fill),
+                weight=np.ascontiguousarray(self.coef_.T).ravel(),
+                square=columns.scale**2,
+                intercept=self.intercept_,
+                text_like=columns.text_like,
+            )
+        )
 
     def _contributions(self, X: Features) -> Contributions:
         """Compare the columns with their means in training; the length of a text is given."""

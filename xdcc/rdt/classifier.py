@@ -252,7 +252,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         ValueError
             As in `predict`, and without a chain.
         """
-        checked = self._check_X(X)
+        checked = self._read_X(X)
         if self.chain is None or self.transformation is not None:
             raise ValueError(
                 f"chain={self.chain!r} with transformation={self.transformation!r} decides all "
@@ -260,10 +260,10 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             )
         return self._run(checked)
 
-    def _check_X(self, X: Any) -> Features:
-        features = super()._check_X(X)
+    def _read_X(self, X: Any) -> Features:
+        rows = super()._read_X(X)
         self._check_order()
-        return features
+        return rows
 
     def _check_order(self) -> None:
         if self.order is None:

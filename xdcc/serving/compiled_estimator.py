@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.features import Features, check_sparse_structure
 from xdcc.base.margins import margins_of
+from xdcc.base.row_reader import RowReader
 from xdcc.boomer import BoomerClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -53,7 +52,7 @@ class EstimatorPredictor:
 
     def outputs(self, X: Any, n_threads: int) -> Any:
         """Return the estimator and rows; None if X has to be checked."""
-        rows = _plain_rows(X, self.model.n_features_in_)
+        rows = RowReader(self.model, None, warns_of_names=False).read_checked(X)
         return None if rows is None else (shallow_copy(self.model, n_jobs=n_threads), rows)
 
     def margins(self, outputs: Any) -> NDArray[np.float64]:
@@ -79,17 +78,3 @@ def shallow_copy(model: Any, **changed: Any) -> Any:
     copied = object.__new__(type(model))
     vars(copied).update(vars(model), **changed)
     return copied
-
-
-def _plain_rows(X: Any, n_features: int) -> Features | None:
-    """Return X as kernels take it, or None if it has to be checked."""
-    if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] != n_features:
-        return None
-    if sparse.issparse(X):
-        check_sparse_structure("X", X)
-        return X if X.has_canonical_format and not np.isinf(X.data).any() else None
-    if X.dtype != np.float32 and X.dtype != np.float64:
-        return None
-    with np.errstate(over="ignore"):  # infinity is reported by the later check
-        rows = np.ascontiguousarray(X, np.float32)
-    return None if np.isinf(rows).any() else rows

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.automatic.mixture import Member
 from xdcc.baselines.homer import LabelGroup
 from xdcc.baselines.label_model import EstimatorModel, XGBModel
@@ -28,8 +28,10 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
+from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import LabelsetScore
-from xdcc.chain.propagation import PropagationRule
+from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.mixture import Component, Mixture
@@ -42,7 +44,9 @@ from xdcc.decision import (
     TunedDecisionClassifierCV,
 )
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.decision.rules import (
+    AnyRule,
     CommonThreshold,
     ConstrainedRule,
     F1Maximiser,
@@ -60,22 +64,13 @@ from xdcc.linear import LogisticLabels
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
+from xdcc.prediction.layout import ChainPart, Layout, LinearPart, MemberPart, TreePart
+from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
+from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Forest
 from xdcc.serving.compiled_estimator import EstimatorPredictor
-from xdcc.serving.compiled_layout import ChainPart, Layout, LinearPart, MemberPart, TreePart
-from xdcc.serving.compiled_parts import (
-    BoosterPredictor,
-    ChainMargins,
-    ChainPredictor,
-    CompiledBooster,
-    CompiledJointLabelset,
-    CompiledParts,
-    DecisionPredictor,
-    InputForm,
-    MixtureMargins,
-    OrderFreePredictor,
-)
+from xdcc.serving.compiled_parts import CompiledParts, InputForm
 from xdcc.serving.object_checks import check_object
 from xdcc.serving.structure_checks import check_type
 
@@ -124,6 +119,15 @@ _PARTS = (
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """Classes of the parts of estimators."""
+
+_NARROWER: Mapping[type, Mapping[str, Any]] = {
+    DecisionPredictor: {
+        "source": MixtureMargins | ChainMargins,
+        "rule": AnyRule | CompiledJointLabelset,
+    },
+    OrderFreePredictor: {"source": MixtureMargins},
+}
+"""Types of attributes that are interfaces in the class, and closed in a file."""
 
 _CONSTRUCTED = (
     *(KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, Precision, Recall),
@@ -234,6 +238,7 @@ def _part(cls: type) -> KnownClass:
     if stored is None:
         hints = get_type_hints(cls)
         stored = {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+    stored = {**stored, **_NARROWER.get(cls, {})}
     if cls in _CONSTRUCTED:
         return KnownClass(cls, stored, constructed=True)
     # Fields with a default, which files of an earlier version may lack.

@@ -14,7 +14,7 @@ from sklearn import multioutput
 
 from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
@@ -23,11 +23,14 @@ from xdcc.baselines.label_model import EstimatorModel, XGBModel
 from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.propagation import PropagationRule
+from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
+from xdcc.chain.label_booster import CompiledBooster
+from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
+from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.decision.rules import (
     ConstrainedRule,
     F1Maximiser,
@@ -39,22 +42,12 @@ from xdcc.decision.rules import (
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
+from xdcc.prediction.layout import Layout
+from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
+from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.compiled_estimator import EstimatorPredictor
-from xdcc.serving.compiled_layout import Layout
-from xdcc.serving.compiled_parts import (
-    CHECKERS,
-    BoosterPredictor,
-    ChainMargins,
-    ChainPredictor,
-    CompiledBooster,
-    CompiledJointLabelset,
-    CompiledParts,
-    DecisionPredictor,
-    InputForm,
-    MixtureMargins,
-    OrderFreePredictor,
-)
+from xdcc.serving.compiled_parts import CHECKERS, CompiledParts, InputForm
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
@@ -309,7 +302,7 @@ def _check_order_free_predictor(predictor: OrderFreePredictor) -> None:
     n_varied = int(calibration.constant.varied.sum())
     if predictor.booster is not None:
         require(predictor.booster.layouts[0].n_labels == n_varied, "booster")
-    predictor._chain._check_params()
+    OrderFreeChainClassifier(**params)._check_params()
     require(max(params["n_beams"], params["n_draws"]) <= 2**20, "params")
     np.random.default_rng(predictor.seed)
     if predictor.score is not None:

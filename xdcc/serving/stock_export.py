@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.labels import Classes
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.chain.propagation import PropagationRule
+from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving import stock_chain
 from xdcc.serving.archive import write_synced
 from xdcc.serving.one_forest import to_forest

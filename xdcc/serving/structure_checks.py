@@ -24,9 +24,9 @@ from xdcc.forest._sketched_growing import KINDS as EXTRA_TREE_KINDS
 from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.lacovac.tree import LabelTrees
+from xdcc.prediction.layout import Layout, LinearPart
 from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.rdt.forest import Forest
-from xdcc.serving.compiled_layout import Layout, LinearPart
 
 
 def check_type(value: object, annotation: Any, place: str) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.serving.compiled_layout import Layout
+from xdcc.prediction.layout import Layout
 
 INFINITE_MARGINS: str
 """Error message for margins of the model itself that are infinite."""

@@ -8,8 +8,8 @@
  * their new nodes go through the booster as one batch. The path to a known labelset ends where it
  * can no longer become the best one.
  */
-#ifndef XDCC_SERVING_LABELSET_SEARCH_H_
-#define XDCC_SERVING_LABELSET_SEARCH_H_
+#ifndef XDCC_PREDICTION_LABELSET_SEARCH_H_
+#define XDCC_PREDICTION_LABELSET_SEARCH_H_
 
 #include <algorithm>  // for copy_n, lower_bound, max, min, partial_sort, stable_sort
 #include <cmath>      // for exp, fabs, isnan, log, log1p
@@ -20,7 +20,7 @@
 #include <utility>    // for swap
 #include <vector>     // for vector
 
-#include "compiled_walk.h"
+#include "walk.h"
 
 namespace xdcc {
 /** @brief How labelsets are searched and compared. */
@@ -377,4 +377,4 @@ class LabelsetSearch {
   std::vector<std::int8_t> best_labels_;
 };
 }  // namespace xdcc
-#endif  // XDCC_SERVING_LABELSET_SEARCH_H_
+#endif  // XDCC_PREDICTION_LABELSET_SEARCH_H_

@@ -1,4 +1,4 @@
-"""``Kernel``: the arrays of a compiled model and the loops over them (``compiled_walk.h``)."""
+"""``Kernel``: the arrays of a compiled model and the loops over them (``walk.h``)."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix
 from xdcc.kernels.threads cimport run_loop, threads_worth
 
-cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
+cdef extern from "walk.h" namespace "xdcc" nogil:
     cdef struct Node:
         pass
 
@@ -155,7 +155,7 @@ INFINITE_MARGINS = "The model predicts margins that are not finite."
 
 
 cdef class Kernel:
-    """Predicts; see ``_compiled_prediction.pyi``."""
+    """Predicts; see ``_kernel.pyi``."""
 
     cdef Compiled model
     cdef Batch batch
@@ -307,7 +307,7 @@ cdef class Kernel:
 
 
 cdef class LabelsetSearch:
-    """Searches labelsets; see ``_compiled_prediction.pyi``."""
+    """Searches labelsets; see ``_kernel.pyi``."""
 
     cdef Kernel kernel
     cdef SearchRule rule
@@ -359,6 +359,6 @@ cdef class LabelsetSearch:
 
 
 def logistic(float[:, ::1] margins):
-    """Turn margins into probabilities, in place; see ``_compiled_prediction.pyi``."""
+    """Turn margins into probabilities, in place; see ``_kernel.pyi``."""
     if margins.shape[0] and margins.shape[1]:
         ApplyLogistic(&margins[0, 0], margins.shape[0] * margins.shape[1])

@@ -1,6 +1,6 @@
 /** @brief The arrays of a compiled model, and the rows that it predicts. */
-#ifndef XDCC_SERVING_COMPILED_MODEL_H_
-#define XDCC_SERVING_COMPILED_MODEL_H_
+#ifndef XDCC_PREDICTION_FLAT_MODEL_H_
+#define XDCC_PREDICTION_FLAT_MODEL_H_
 
 #include <cstdint>  // for int32_t, int64_t, uint32_t
 #include <limits>   // for numeric_limits
@@ -101,4 +101,4 @@ struct Rows {
   std::int64_t const* indptr;
 };
 }  // namespace xdcc
-#endif  // XDCC_SERVING_COMPILED_MODEL_H_
+#endif  // XDCC_PREDICTION_FLAT_MODEL_H_

@@ -7,8 +7,8 @@
  * hide each other's waiting for memory: one row walks eight trees at a time, of a block of rows
  * eight walk through a tree that stays in the cache.
  */
-#ifndef XDCC_SERVING_COMPILED_WALK_H_
-#define XDCC_SERVING_COMPILED_WALK_H_
+#ifndef XDCC_PREDICTION_WALK_H_
+#define XDCC_PREDICTION_WALK_H_
 
 #include <algorithm>  // for copy_n, fill_n, max, min
 #include <atomic>     // for atomic
@@ -19,8 +19,8 @@
 #include <limits>     // for numeric_limits
 #include <vector>     // for vector
 
-#include "compiled_batch.h"
-#include "compiled_model.h"
+#include "batch.h"
+#include "flat_model.h"
 #include "logistic.h"  // for XDCC_LOGISTIC, kLogisticLanes
 
 namespace xdcc {
@@ -688,4 +688,4 @@ inline void PredictBlock(void* data, std::int64_t number, int thread) noexcept {
 }
 
 }  // namespace xdcc
-#endif  // XDCC_SERVING_COMPILED_WALK_H_
+#endif  // XDCC_PREDICTION_WALK_H_

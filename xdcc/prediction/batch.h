@@ -11,8 +11,8 @@
  * thresholds of the slot, that it reaches. A test asks whether it reaches the test's own. A slot
  * with more thresholds has several pages.
  */
-#ifndef XDCC_SERVING_COMPILED_BATCH_H_
-#define XDCC_SERVING_COMPILED_BATCH_H_
+#ifndef XDCC_PREDICTION_BATCH_H_
+#define XDCC_PREDICTION_BATCH_H_
 
 #include <algorithm>  // for lower_bound, max, min, sort, unique
 #include <cmath>      // for isnan
@@ -20,7 +20,7 @@
 #include <cstring>    // for memcpy, memset
 #include <vector>     // for vector
 
-#include "compiled_model.h"
+#include "flat_model.h"
 #include "logistic.h"  // for XDCC_TARGET_CLONES, Int8
 
 namespace xdcc {
@@ -286,4 +286,4 @@ XDCC_TARGET_CLONES static void AddLineLeaves(float const* leaf_value, std::int64
   }
 }
 }  // namespace xdcc
-#endif  // XDCC_SERVING_COMPILED_BATCH_H_
+#endif  // XDCC_PREDICTION_BATCH_H_

@@ -1,0 +1,61 @@
+"""``kept``: things that are made of a fitted object when they are first needed.
+
+They are no attributes of the object: it is printed, compared, copied, pickled and stored without
+them, and they are freed with it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+_KEPT: WeakKeyDictionary[Any, dict[str, tuple[tuple[Any, ...], Any]]] = WeakKeyDictionary()
+_PLAIN = frozenset({int, float, str, bool})
+
+
+def kept[T](owner: Any, name: str, made_from: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """Return what was made for an object before, or make it if it was made from something else.
+
+    Parameters
+    ----------
+    owner : object
+        The object. What is made must not refer to it.
+    name : str
+        Tells things of one object apart.
+    made_from : tuple
+        What it is made from. Numbers and text are compared by value, other objects by identity.
+    make : callable
+        Called without arguments.
+
+    Returns
+    -------
+    object
+        What `make` returned.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     trees = [1, 2]
+    >>> model = Model()
+    >>> kept(model, "sum", (model.trees, 2), lambda: sum(model.trees))
+    3
+    >>> kept(model, "sum", (model.trees, 2), lambda: 1 / 0)
+    3
+    """
+    of_owner = _KEPT.get(owner)
+    if of_owner is None:
+        of_owner = _KEPT.setdefault(owner, {})
+    found = of_owner.get(name)
+    if found is None or not _are_same(found[0], made_from):
+        found = of_owner[name] = (made_from, make())
+    return found[1]
+
+
+def _are_same(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    if len(before) != len(now):
+        return False
+    for one, other in zip(before, now, strict=True):
+        if one is not other and not (
+            type(one) in _PLAIN and type(other) in _PLAIN and one == other
+        ):
+            return False
+    return True

@@ -1,0 +1,113 @@
+"""``DecisionPredictor``: calibrated margins of several classifiers, and a rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.out_of_fold import mean_margins
+from xdcc.decision.rules import Decides, ThresholdRule
+from xdcc.prediction.builder import LayoutBuilder, NotFlat
+from xdcc.prediction.predictors import MixtureMargins, Outputs
+
+
+class MarginSource(Protocol):
+    """Computes calibrated margins of labels."""
+
+    def margins(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins, (n_samples, n_labels); None if X has to be checked."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorMargins:
+    """Calibrated means of the margins of classifiers that have no flat form.
+
+    Attributes
+    ----------
+    estimators : sequence of classifiers
+        Of this or other packages.
+    calibration : LabelCalibration
+        Calibration of the mean.
+    not_flat : str
+        What has no flat form.
+    """
+
+    estimators: Sequence[Any]
+    calibration: LabelCalibration
+    not_flat: str
+
+    def margins(self, X: Any, n_threads: int) -> Outputs:
+        """Predict margins; each classifier decides how many threads it uses."""
+        n_labels = len(self.calibration.slope)
+        return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
+
+
+def mean_source(
+    estimators: Sequence[Any], calibration: LabelCalibration, n_features: int
+) -> MarginSource:
+    """Flatten the calibrated mean of classifiers, if they have a flat form.
+
+    Classes whose margins are no sum over members, such as chains, have a method ``_mean_source``
+    of their own.
+    """
+    first, *others = estimators
+    if hasattr(first, "_mean_source") and all(type(each) is type(first) for each in others):
+        source: MarginSource = first._mean_source(estimators, calibration)
+        return source
+    n_labels = len(calibration.slope)
+    builder = LayoutBuilder(n_features, n_labels)
+    try:
+        builder.add_member(estimators, 1.0, np.ones(n_labels), np.zeros(n_labels))
+    except NotFlat as reason:
+        return EstimatorMargins(estimators, calibration, str(reason))
+    return MixtureMargins([builder.build(calibration.affine())], [], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionPredictor:
+    """A model with a decision rule; outputs are margins.
+
+    Attributes
+    ----------
+    source : MarginSource
+        Computes margins.
+    rule : Decides
+        Decision rule.
+    constant : ConstantLabels
+        Labels that are the same in all rows.
+    """
+
+    source: MarginSource
+    rule: Decides
+    constant: ConstantLabels
+    _thresholds: ClassVar[Any]
+
+    def __post_init__(self) -> None:
+        """Take the thresholds, which are compared without the checks of rules."""
+        is_threshold = isinstance(self.rule, ThresholdRule)
+        thresholds = np.asarray(self.rule._thresholds()) if is_threshold else None
+        object.__setattr__(self, "_thresholds", thresholds)
+
+    def outputs(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins; None if X has to be checked."""
+        return self.source.margins(X, n_threads)
+
+    def margins(self, outputs: Outputs) -> Outputs:
+        """Return log-odds."""
+        return outputs
+
+    def proba(self, outputs: Outputs) -> Outputs:
+        """Compute probabilities."""
+        return self.constant.in_proba(expit(outputs))
+
+    def labels(self, outputs: Outputs) -> NDArray[np.int64]:
+        """Decide labels."""
+        if self._thresholds is not None:
+            labels = expit(outputs) >= self._thresholds
+        else:
+            labels = self.rule.decide(outputs.astype(np.float64, copy=False))
+        return self.constant.in_labels(labels.astype(np.int64))

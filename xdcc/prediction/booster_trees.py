@@ -1,0 +1,198 @@
+"""The trees of a booster as arrays, read from its UBJSON.
+
+XGBoost writes the numbers of a tree as arrays of bytes, which NumPy takes as they are: that is ten
+times as fast as its text. Only models that XGBoost itself has in memory are read here; files are
+read by :mod:`xdcc.serving`, which does not trust them.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+
+_SIZES = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
+"""Bytes of whole numbers by their markers."""
+
+_ARRAYS = {
+    ord(marker): np.dtype(name)
+    for marker, name in zip("iUIlLdD", ("i1", "u1", ">i2", ">i4", ">i8", ">f4", ">f8"), strict=True)
+}
+_CONSTANTS = {ord("T"): True, ord("F"): False, ord("Z"): None}
+
+
+class BoosterTrees(NamedTuple):
+    """The nodes of all trees, one tree after the other.
+
+    Attributes
+    ----------
+    root : int array of shape (n_trees,)
+        First node of each tree.
+    left, right : int arrays of shape (n_nodes,)
+        Children; below 0 on the left of a leaf.
+    condition : float32 array of shape (n_nodes,)
+        Values that are not less go to the right.
+    feature : int32 array of shape (n_nodes,)
+    default_left : bool array of shape (n_nodes,)
+        Whether missing values go to the left.
+    cover : float64 array of shape (n_nodes,)
+        Sum of the Hessians.
+    leaf : int array of shape (n_nodes,)
+        The row of a leaf in `leaf_value`; 0 for tests.
+    leaf_value : float32 array of shape (n_leaves, n_labels)
+    categories : list of (node, members)
+        Tests for categories: the node, and the categories that go to the right.
+    """
+
+    root: NDArray[np.intp]
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    condition: NDArray[np.float32]
+    feature: NDArray[np.int32]
+    default_left: NDArray[np.bool_]
+    cover: NDArray[np.float64]
+    leaf: NDArray[np.intp]
+    leaf_value: NDArray[np.float32]
+    categories: list[tuple[int, NDArray[Any]]]
+
+
+def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
+    """Read the trees of a booster.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        With leaves that have a value for each label, or trees that each have one label.
+    n_labels : int
+        Number of labels.
+
+    Returns
+    -------
+    BoosterTrees
+    """
+    model = _Reader(booster.save_raw("ubj")).value()["learner"]["gradient_booster"]["model"]
+    trees = model["trees"]
+    size = np.array([len(tree["left_children"]) for tree in trees])
+    root = np.cumsum(size) - size
+    of_node = np.repeat(root, size)
+    left, right = _all(trees, "left_children", np.intp), _all(trees, "right_children", np.intp)
+    condition = _all(trees, "split_conditions", np.float32)
+    is_leaf = left < 0
+    if "leaf_weights" in trees[0]:  # the right child of a leaf is its row there
+        values = _all(trees, "leaf_weights", np.float32).reshape(-1, n_labels)
+        n_rows = np.array([len(tree["leaf_weights"]) // n_labels for tree in trees])
+        leaf = np.where(is_leaf, right + np.repeat(np.cumsum(n_rows) - n_rows, size), 0)
+    else:  # a leaf's condition is its value
+        leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, 0)
+        group = np.repeat(np.asarray(model["tree_info"], np.intp), size)[is_leaf]
+        values = np.zeros((len(group), n_labels), np.float32)
+        values[np.arange(len(group)), group] = condition[is_leaf]
+    categories = [
+        (int(begin + node), tree["categories"][first : first + n])
+        for begin, tree in zip(root, trees, strict=True)
+        for node, first, n in zip(
+            tree["categories_nodes"],
+            tree["categories_segments"],
+            tree["categories_sizes"],
+            strict=True,
+        )
+    ]
+    return BoosterTrees(
+        root=root,
+        left=np.where(is_leaf, -1, left + of_node),
+        right=np.where(is_leaf, -1, right + of_node),
+        condition=condition,
+        feature=_all(trees, "split_indices", np.int32),
+        default_left=_all(trees, "default_left", np.bool_),
+        cover=_all(trees, "sum_hessian", np.float64),
+        leaf=leaf,
+        leaf_value=values,
+        categories=categories,
+    )
+
+
+def start_margins(booster: xgb.Booster, n_features: int) -> NDArray[np.float32]:
+    """Ask XGBoost for the margins of a booster without trees: of one round whose leaves are zero.
+
+    NumPy's logarithm is rounded in another way than XGBoost's.
+    """
+    model = json.loads(booster[:1].save_raw("json"))
+    for tree in model["learner"]["gradient_booster"]["model"]["trees"]:
+        for name in tree.keys() & {"leaf_weights", "split_conditions"}:
+            tree[name] = [0.0] * len(tree[name])
+    empty = xgb.Booster()
+    empty.load_model(bytearray(json.dumps(model).encode()))
+    row = np.zeros((1, n_features), np.float32)
+    found = empty.inplace_predict(row, predict_type="margin", validate_features=False)
+    return np.asarray(found, np.float32).reshape(-1)
+
+
+def _all(trees: list[dict[str, Any]], name: str, dtype: Any) -> NDArray[Any]:
+    """Concatenate an array of all trees."""
+    return np.concatenate([tree[name] for tree in trees]).astype(dtype)
+
+
+class _Reader:
+    """Reads UBJSON as XGBoost writes it."""
+
+    def __init__(self, content: bytes | bytearray) -> None:
+        self._content = content
+        self._at = 0
+
+    def value(self) -> Any:
+        """Read a value: dictionaries, lists, arrays, text and numbers."""
+        content = self._content
+        marker = content[self._at]
+        self._at += 1
+        if marker == 0x7B:  # {
+            found = {}
+            while content[self._at] != 0x7D:
+                name = self._text()
+                found[name] = self.value()
+            self._at += 1
+            return found
+        if marker == 0x5B:  # [
+            return self._list()
+        if marker == 0x53:  # S
+            return self._text()
+        if marker in _SIZES:
+            self._at -= 1
+            return self._whole()
+        if marker in _CONSTANTS:
+            return _CONSTANTS[marker]
+        [number] = self._array(marker, 1).tolist()
+        return number
+
+    def _list(self) -> Any:
+        content = self._content
+        if content[self._at] == 0x24:  # $: all of one type
+            marker = content[self._at + 1]
+            self._at += 3  # the type, and the #
+            return self._array(marker, self._whole())
+        if content[self._at] == 0x23:  # #: the length comes first
+            self._at += 1
+            return [self.value() for _ in range(self._whole())]
+        found = []
+        while content[self._at] != 0x5D:
+            found.append(self.value())
+        self._at += 1
+        return found
+
+    def _array(self, marker: int, n: int) -> NDArray[Any]:
+        dtype = _ARRAYS[marker]
+        found = np.frombuffer(self._content, dtype, n, self._at)
+        self._at += n * dtype.itemsize
+        return found
+
+    def _whole(self) -> int:
+        marker = self._content[self._at]
+        begin, size = self._at + 1, _SIZES[marker]
+        self._at = begin + size
+        return int.from_bytes(self._content[begin : self._at], "big", signed=marker != ord("U"))
+
+    def _text(self) -> str:
+        size = self._whole()
+        begin = self._at
+        self._at += size
+        return self._content[begin : self._at].decode()

@@ -1,0 +1,201 @@
+"""Predictors: what answers ``predict`` of a fitted model, from kernels over flat arrays.
+
+A predictor computes *outputs* from X, and from these log-odds, probabilities and labels. Estimators
+make theirs when they first predict (:class:`PredictsByKernel`); a compiled model stores one.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.base.features import Features
+from xdcc.base.kept import kept
+from xdcc.base.row_reader import RowReader
+from xdcc.base.threads import n_threads
+from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic
+from xdcc.prediction.layout import Floats, Layout
+
+type Outputs = NDArray[np.floating]
+
+_FEW_ROWS = 64
+"""So many rows are predicted by one thread."""
+
+
+class Predictor(Protocol):
+    """Predicts for rows."""
+
+    def outputs(self, X: Any, n_threads: int) -> Any:
+        """Predict from an array of any strides or a CSR matrix; None if X has to be checked."""
+
+    def margins(self, outputs: Any) -> Outputs:
+        """Compute log-odds, (n_samples, n_labels)."""
+
+    def proba(self, outputs: Any) -> Outputs:
+        """Compute probabilities, (n_samples, n_labels)."""
+
+    def labels(self, outputs: Any) -> NDArray[np.int64]:
+        """Decide labels, (n_samples, n_labels)."""
+
+
+def threads_for(X: Any, n_jobs: int | None) -> int:
+    """Return the number of threads that predict rows."""
+    return n_threads(n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
+
+
+class PredictsByKernel:
+    """An estimator that predicts by a predictor: the first base class of an estimator."""
+
+    n_jobs: int | None
+
+    @abstractmethod
+    def _predicts_from(self) -> tuple[Any, ...]:
+        """Get what the predictor is made of: a new one is made when something has changed."""
+
+    @abstractmethod
+    def _make_predictor(self) -> Predictor:
+        """Make the predictor."""
+
+    def _predictor(self) -> Predictor:
+        """Return the predictor, which is made when it is needed first; parameters are checked."""
+        model: Any = self
+
+        def make() -> Predictor:
+            model._check_params()
+            return self._make_predictor()
+
+        return kept(self, "predictor", (self.n_jobs, *self._predicts_from()), make)
+
+    def _read_X(self, X: Any) -> Any:
+        """Get rows as the kernel takes them; it rejects what it cannot."""
+        model: Any = self
+        reader = RowReader.of(self)
+        rows = None if reader is None else reader.read(X)
+        return model._check_X(X) if rows is None else rows
+
+    def _outputs(self, X: Any) -> Any:
+        """Predict rows that were read or checked."""
+        predictor = self._predictor()
+        found = predictor.outputs(X, threads_for(X, self.n_jobs))
+        if found is None:  # the check raises an error, or makes the rows canonical
+            model: Any = self
+            checked = model._check_X(X)
+            found = predictor.outputs(checked, threads_for(checked, self.n_jobs))
+        return found
+
+    def _margins(self, X: Features) -> Any:
+        return self._predictor().margins(self._outputs(X))
+
+    def _proba(self, X: Features) -> Any:
+        return self._predictor().proba(self._outputs(X))
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        return self._predictor().labels(self._outputs(X))
+
+
+@dataclass(frozen=True, eq=False)
+class WithKernels:
+    """Has a kernel for each of some layouts."""
+
+    layouts: list[Layout]
+    _kernels: ClassVar[Sequence[Kernel]]
+
+    def __post_init__(self) -> None:
+        """Make the kernels."""
+        object.__setattr__(self, "_kernels", [Kernel(layout) for layout in self.layouts])
+
+    def _of_each(self, kernels: Sequence[Kernel], X: Any, n_threads: int) -> list[Outputs] | None:
+        """Predict by several kernels; None if X has to be checked."""
+        found = []
+        for kernel in kernels:
+            outputs = kernel.predict(X, n_threads)
+            if outputs is None:
+                return None
+            found.append(outputs)
+        return found
+
+
+def of_margins(kernel: Kernel, margins: Any, n_threads: int) -> Outputs:
+    """Predict from margins of other kernels; a ValueError if they are infinite."""
+    found = kernel.predict(margins, n_threads)
+    if found is None:
+        raise ValueError(INFINITE_MARGINS)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class BoosterPredictor(WithKernels):
+    """A single booster; outputs are margins.
+
+    Attributes
+    ----------
+    layouts : list of Layout
+        One.
+    """
+
+    def outputs(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins; None if X has to be checked."""
+        return self._kernels[0].predict(X, n_threads)
+
+    def margins(self, outputs: Outputs) -> Outputs:
+        """Return log-odds."""
+        return outputs
+
+    def proba(self, outputs: Outputs) -> Outputs:
+        """Compute probabilities."""
+        proba: Any = outputs.copy()
+        logistic(proba)
+        return proba
+
+    def labels(self, outputs: Outputs) -> NDArray[np.int64]:
+        """Decide labels."""
+        return (self.proba(outputs) >= 0.5).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureMargins(WithKernels):
+    """Margins of a mixture.
+
+    Attributes
+    ----------
+    layouts : list of Layout
+        One; or for a mixture with a second level one for each member, then that of the second
+        level, which takes the margins of the members.
+    shares : list of float
+        Weights of the members below a second level; none without one.
+    second_share : float
+        Weight of the second level.
+    """
+
+    shares: list[float]
+    second_share: float
+
+    def margins(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins; None if X has to be checked."""
+        *members, last = self._kernels
+        if not members:
+            return last.predict(X, n_threads)
+        found = self._of_each(members, X, n_threads)
+        if found is None:
+            return None
+        own = of_margins(last, second_level(found), n_threads)
+        mixed = weighted_sum(self.shares, found)
+        return weighted_sum([1 - self.second_share, self.second_share], [mixed, own])
+
+
+def second_level(margins: Sequence[NDArray[np.floating]]) -> NDArray[np.float32]:
+    """Put the margins of members side by side, `(n_samples, n_members * n_labels)`."""
+    return np.hstack(margins).astype(np.float32)
+
+
+def weighted_sum(
+    shares: Sequence[float] | Floats, margins: Sequence[NDArray[np.floating]]
+) -> Floats:
+    """Add up margins with weights, in double precision."""
+    total = np.zeros(margins[0].shape)
+    for share, each in zip(shares, margins, strict=True):
+        total += share * each
+    return total
