@@ -6,9 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 from sklearn.metrics import log_loss as log_loss_of_one
 
-from xdcc.automatic.mixture import Member, Mixture, RowLosses, greedy_shares, mixed_margins
+from xdcc.automatic.mixture import Member, Mixture, RowLosses, greedy_shares, mixture_margins
 from xdcc.base.fit_data import FitData
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.prediction.layout import LinearPart
 
 
 def drawn(seed=0, n_candidates=3):
@@ -96,14 +97,36 @@ def test_a_gain_must_be_larger_than_chance():
     assert_allclose(mixture.margins, expected, rtol=1e-6)
 
 
-class Constant:
-    """A booster that says the same of every row."""
+class Linear:
+    """A member that is linear in two of its features."""
 
-    def __init__(self, proba):
-        self.proba = proba
+    def __init__(self, intercept, weight=((0, 0), (0, 0))):
+        self.intercept, self.weight = intercept, weight
 
-    def predict_proba(self, X):
-        return np.tile(self.proba, (len(X), 1))
+    def _add_to(self, builder):
+        n_features, (first, second) = builder._n_features, self.weight
+        nothing = np.zeros(n_features, np.int32)
+        weight = np.zeros((n_features, 2))
+        weight[-2:] = first, second
+        builder.add_linear(
+            LinearPart(
+                column=np.arange(n_features, dtype=np.int32),
+                n_values=nothing,
+                indicator=nothing - 1,
+                fill=np.zeros(n_features),
+                weight=weight.ravel(),
+                square=np.ones(n_features),
+                intercept=np.asarray(self.intercept, np.float64),
+                text_like=False,
+            )
+        )
+
+
+def mixed(members, stacked):
+    """The margins of a mixture of two labels, for three rows of two features."""
+    none = ConstantLabels(np.full(2, np.nan), np.full(2, np.nan))
+    plain = LabelCalibration(np.ones(2), np.zeros(2), none)
+    return mixture_margins(members, stacked, plain, 2).margins(np.ones((3, 2)), 1)
 
 
 def test_a_mixture_is_the_mean_of_calibrated_log_odds():
@@ -112,31 +135,22 @@ def test_a_mixture_is_the_mean_of_calibrated_log_odds():
     plain = LabelCalibration(np.ones(2), np.zeros(2), none)
     a, b, c = (np.array(z) for z in ([1.0, -1.0], [0.0, 2.0], [3.0, 1.0]))
     members = [
-        Member("two", 0.25, [Constant(expit(a)), Constant(expit(b))], calibration),
-        Member("one", 0.75, [Constant(expit(c))], plain),
+        Member("two", 0.25, [Linear(a), Linear(b)], calibration),
+        Member("one", 0.75, [Linear(c)], plain),
     ]
     expected = 0.25 * (np.array([2, 1]) * (a + b) / 2 + [0, 0.5]) + 0.75 * c
-    found = mixed_margins(members, [], np.empty((3, 1)), 2)
-    assert_allclose(found, np.tile(expected, (3, 1)))
-
-
-class Doubling:
-    """A second level that doubles the margins of the last member."""
-
-    def predict_proba(self, X):
-        assert X.shape == (3, 4)
-        return expit(2 * X[:, 2:])
+    assert_allclose(mixed(members, []), np.tile(expected, (3, 1)))
 
 
 def test_a_second_level_takes_its_share_from_the_others():
     none = ConstantLabels(np.full(2, np.nan), np.full(2, np.nan))
     plain = LabelCalibration(np.ones(2), np.zeros(2), none)
     a, b = np.array([1.0, -1.0]), np.array([0.5, 2.0])
-    members = [Member(name, 0.5, [Constant(expit(z))], plain) for name, z in (("a", a), ("b", b))]
-    stacked = [Member("second level", 0.25, [Doubling()], plain)]
+    members = [Member(name, 0.5, [Linear(z)], plain) for name, z in (("a", a), ("b", b))]
+    doubles_the_last = Linear([0, 0], ((2, 0), (0, 2)))
+    stacked = [Member("second level", 0.25, [doubles_the_last], plain)]
     expected = 0.75 * (a + b) / 2 + 0.25 * 2 * b
-    found = mixed_margins(members, stacked, np.empty((3, 1)), 2)
-    assert_allclose(found, np.tile(expected, (3, 1)), rtol=1e-5)
+    assert_allclose(mixed(members, stacked), np.tile(expected, (3, 1)), rtol=1e-5)
 
 
 def test_a_second_level_stays_if_it_helps():

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from tests.reference import prediction as reference
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
 from xdcc.baselines import BinaryRelevance, EnsembleOfChains
@@ -38,29 +39,24 @@ def tuned(name, **arguments):
     )
 
 
-def margins_of(model, X):
-    return model._margins(model._check_X(X))
-
-
 def short_of_time(X, Y):
     with pytest.warns(UserWarning, match="time_budget is too short"):
         return MultiLabelClassifier(time_budget=1e-3, cv=2).fit(X, Y)
 
 
 def assert_same(model, X, *, exact):
-    compiled_model = CompiledModel(model)
-    margins, found = margins_of(model, X), compiled_model.decision_function(X)
+    """Compare a compiled model and the model itself with the reference."""
+    compiled_model, tolerance = CompiledModel(model), 0 if exact else 1e-6
+    margins, found = reference.margins(model, X), compiled_model.decision_function(X)
     assert found.dtype == margins.dtype
-    np.testing.assert_allclose(
-        found.reshape(margins.shape), margins, rtol=0, atol=0 if exact else 1e-6
-    )
-    proba = model.predict_proba(X)
-    np.testing.assert_allclose(
-        compiled_model.predict_proba(X), proba, rtol=0, atol=0 if exact else 1e-6
-    )
-    labels, expected = compiled_model.predict(X), model.predict(X)
-    np.testing.assert_array_equal(labels, expected)
-    assert labels.dtype == expected.dtype
+    np.testing.assert_allclose(found.reshape(margins.shape), margins, rtol=0, atol=tolerance)
+    proba = model._proba_in_form_of_y(reference.proba(model, X))
+    labels = model._labels_in_form_of_y(reference.labels(model, X))
+    for each in (compiled_model, model):
+        np.testing.assert_allclose(each.predict_proba(X), proba, rtol=0, atol=tolerance)
+        decided = each.predict(X)
+        np.testing.assert_array_equal(decided, labels)
+        assert decided.dtype == labels.dtype
     return compiled_model
 
 
@@ -289,7 +285,7 @@ def test_sparse_rows_do_without_the_check(monkeypatch):
     beyond.indptr[-1] += 1
     for other in (unsorted, twice, X.astype(np.float64), X.tocsc(), X[:, ::-1]):
         np.testing.assert_array_equal(
-            compiled_model.decision_function(other), margins_of(model, other).reshape(200, 2)
+            compiled_model.decision_function(other), reference.margins(model, other).reshape(200, 2)
         )
     for wrong in (infinite, outside, beyond, X[:0], X[:, :19]):
         with pytest.raises(ValueError, match=r"X|Input|Found array") as expected:
@@ -297,7 +293,7 @@ def test_sparse_rows_do_without_the_check(monkeypatch):
         with pytest.raises(type(expected.value)) as found:
             compiled_model.predict(wrong)
         assert str(found.value) == str(expected.value)
-    expected = margins_of(model, X)
+    expected = reference.margins(model, X)
 
     def stop(*_):
         raise AssertionError

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from xdcc.base.features import check_features
+from xdcc.base.row_reader import RowReader
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.serving import CompiledModel, compiled
-from xdcc.serving.compiled_frame import FrameReader
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ CHECKED = {
 
 
 def read(model, X):
-    reader = FrameReader.of(model)
+    reader = RowReader.of(model)
     assert reader is not None
     return reader.read(X)
 
@@ -134,6 +134,6 @@ def test_numbers_alone_in_any_number_of_rows(dtype):
 def test_without_names_there_is_no_reader():
     X = np.arange(12.0).reshape(6, 2)
     model = MultiLabelXGBClassifier(n_estimators=2, n_jobs=1).fit(X, X > 5)
-    assert FrameReader.of(model) is None
+    assert read(model, pd.DataFrame(X)) is None
     with pytest.warns(UserWarning, match="feature names"):
         CompiledModel(model).predict(pd.DataFrame(X, columns=["a", "b"]))

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import LabelsetScore, LabelStates, probable_labelsets
 from xdcc.decision import KnownLabelsets
-from xdcc.serving._compiled_prediction import LabelsetSearch
-from xdcc.serving.compiled_layout import LayoutBuilder
-from xdcc.serving.compiled_parts import CompiledBooster
+from xdcc.prediction._kernel import LabelsetSearch
+from xdcc.prediction.builder import LayoutBuilder
 
 
 def order_free(n_labels, n_trees, random):
@@ -25,9 +25,7 @@ def order_free(n_labels, n_trees, random):
     booster = xgb.train(
         {"objective": "multilabel:logistic", "max_depth": 3, "base_score": 0.5}, data, n_trees
     )
-    builder = LayoutBuilder(2 * n_labels, n_labels, {})
-    builder.add_boosters([booster])
-    return booster, CompiledBooster([builder.build(None, starts_from_features=True)])
+    return booster, CompiledBooster.of(booster, n_labels)
 
 
 @given(
@@ -79,7 +77,7 @@ def test_bad_input():
         search.decide([[0, 0]])
     with pytest.raises(ValueError, match=r"^The known labelsets do not fit the booster"):
         compiled.search(8, LabelsetScore(0.5, 0.5, KnownLabelsets.of([[1, 0]])))
-    builder = LayoutBuilder(4, 3, {})
+    builder = LayoutBuilder(4, 3)
     builder.add_boosters([xgb.train({"objective": "multilabel:logistic"}, data_of(4, 3), 1)])
     other = CompiledBooster([builder.build(None)])
     with pytest.raises(ValueError, match=r"^The booster is not one of an order-free chain"):

@@ -131,6 +131,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _takes_categories: bool = False
     """Whether the estimator can learn from categorical columns."""
 
+    _checks_numbers: ClassVar[bool] = False
+    """Whether predictions themselves check that all numbers are finite or missing."""
+
     _entries: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
 
@@ -331,8 +334,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _read_X(self, X: Any) -> Features:
         """Check features of rows to predict, in microseconds if they have a plain form."""
-        reader = RowReader.of(self)
-        rows = None if reader is None else reader.read_checked(X)
+        reader, rows = RowReader.of(self), None
+        if reader is not None:
+            rows = reader.read(X) if self._checks_numbers else reader.read_checked(X)
         return self._check_X(X) if rows is None else rows
 
     def _check_X(self, X: Any) -> Features:

@@ -19,6 +19,7 @@ from xdcc.base.kept import kept
 _FEW_ROWS = 8
 """From here on the check, which works by columns, takes less time for frames."""
 
+_LARGEST = np.finfo(np.float32).max
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -77,18 +78,31 @@ class RowReader:
     def read_checked(self, X: Any) -> Features | None:
         """Return rows as :func:`~xdcc.base.features.check_features` does, or None."""
         rows = self.read(X)
-        if rows is None:
-            return None
-        if sparse.issparse(rows):
-            check_sparse_structure("X", rows)
-            is_checked = rows.has_canonical_format and not np.isinf(rows.data).any()
-            return sparse.csr_matrix(rows) if is_checked else None
-        with np.errstate(over="ignore"):  # infinity is reported by the later check
-            rows = np.ascontiguousarray(rows, np.float32)
-        return None if np.isinf(rows).any() else rows
+        return None if rows is None else checked_rows(rows, self._n_features)
 
     def _is_table(self, X: Any) -> bool:
         return X.ndim == 2 and X.shape[1] == self._n_features and X.shape[0] > 0
+
+
+def checked_rows(rows: Any, n_features: int) -> Features | None:
+    """Return rows that were read in the form of checked ones; None if they have to be checked.
+
+    Examples
+    --------
+    >>> checked_rows(np.array([[1.5, 2.5]]), n_features=2)
+    array([[1.5, 2.5]], dtype=float32)
+    """
+    if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
+        return None
+    if sparse.issparse(rows):
+        check_sparse_structure("X", rows)
+        is_checked = rows.has_canonical_format and not np.isinf(rows.data).any()
+        return sparse.csr_matrix(rows) if is_checked else None
+    if rows.dtype not in _FLOATS:
+        return None
+    with np.errstate(over="ignore"):  # infinity is reported by the later check
+        rows = np.ascontiguousarray(rows, np.float32)
+    return None if np.isinf(rows).any() else rows
 
 
 def _categories(form: Any) -> dict[int, NDArray[Any]] | None:
@@ -131,11 +145,15 @@ class FrameReader:
         if objects is None:
             return None
         if not self._codes and not objects:
-            return X.to_numpy(np.float64)
-        if len(X) > _FEW_ROWS:
-            return None
-        rows = [self._numbers(X.iloc[row].tolist(), objects) for row in range(len(X))]
-        return None if None in rows else np.array(rows, np.float64)
+            rows = X.to_numpy(np.float64)
+        else:
+            if len(X) > _FEW_ROWS:
+                return None
+            read = [self._numbers(X.iloc[row].tolist(), objects) for row in range(len(X))]
+            if None in read:
+                return None
+            rows = np.array(read, np.float64)
+        return None if (np.abs(rows) > _LARGEST).any() else rows
 
     def _columns_of_objects(self, X: pd.DataFrame) -> list[int] | None:
         """Return the columns that may have other values than numbers; None if they surely do."""

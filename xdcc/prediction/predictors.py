@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from xdcc.base.features import Features
 from xdcc.base.kept import kept
-from xdcc.base.row_reader import RowReader
 from xdcc.base.threads import n_threads
 from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic
 from xdcc.prediction.layout import Floats, Layout
@@ -50,6 +49,7 @@ class PredictsByKernel:
     """An estimator that predicts by a predictor: the first base class of an estimator."""
 
     n_jobs: int | None
+    _checks_numbers: ClassVar[bool] = True
 
     @abstractmethod
     def _predicts_from(self) -> tuple[Any, ...]:
@@ -68,13 +68,6 @@ class PredictsByKernel:
             return self._make_predictor()
 
         return kept(self, "predictor", (self.n_jobs, *self._predicts_from()), make)
-
-    def _read_X(self, X: Any) -> Any:
-        """Get rows as the kernel takes them; it rejects what it cannot."""
-        model: Any = self
-        reader = RowReader.of(self)
-        rows = None if reader is None else reader.read(X)
-        return model._check_X(X) if rows is None else rows
 
     def _outputs(self, X: Any) -> Any:
         """Predict rows that were read or checked."""

@@ -55,7 +55,8 @@ def _check_is_flat(predictor: Any) -> None:
         )
     if isinstance(predictor, OrderFreePredictor) and not isinstance(source, MixtureMargins):
         raise TypeError(
-            f"CompiledModel serves order-free chains on {_FLAT_MEMBERS}, not on dynamic chains."
+            f"CompiledModel serves order-free chains on ensembles of {_FLAT_MEMBERS}, not of "
+            "DynamicChainClassifier."
         )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.margins import margins_of
-from xdcc.base.row_reader import RowReader
+from xdcc.base.row_reader import checked_rows
 from xdcc.boomer import BoomerClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -52,7 +52,7 @@ class EstimatorPredictor:
 
     def outputs(self, X: Any, n_threads: int) -> Any:
         """Return the estimator and rows; None if X has to be checked."""
-        rows = RowReader(self.model, None, warns_of_names=False).read_checked(X)
+        rows = checked_rows(X, self.model.n_features_in_)
         return None if rows is None else (shallow_copy(self.model, n_jobs=n_threads), rows)
 
     def margins(self, outputs: Any) -> NDArray[np.float64]:
