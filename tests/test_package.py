@@ -15,8 +15,9 @@ import pytest
 import sklearn.base
 
 import xdcc
-from xdcc import baselines, boomer, boosting, chain, ctbn, lacovac, rdt
+from xdcc import boosting, chain, comparators
 from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.comparators import baselines, boomer, ctbn, lacovac, rdt
 
 HEAVY = {"numpy", "scipy", "pandas", "sklearn", "xgboost", "matplotlib", "dask"}
 
@@ -45,11 +46,28 @@ def test_version_and_names_are_lazy():
 def test_an_estimator_is_imported_when_it_is_used():
     before, after = in_new_interpreter(
         "import xdcc\n"
-        "before = 'xdcc.rdt' in sys.modules\n"
+        "before = 'xdcc.comparators.rdt' in sys.modules\n"
         "name = xdcc.RandomDecisionTreeClassifier.__name__\n"
-        "print(json.dumps([before, 'xdcc.rdt' in sys.modules]))"
+        "print(json.dumps([before, 'xdcc.comparators.rdt' in sys.modules]))"
     )
     assert (before, after) == (False, True)
+
+
+def test_a_comparator_is_imported_when_it_is_used():
+    loaded = in_new_interpreter(
+        "import xdcc\nxdcc.comparators.ctbn\nprint(json.dumps(list(sys.modules)))"
+    )
+    packages = {f"xdcc.comparators.{name}" for name in comparators.__all__}
+    assert packages & set(loaded) == {"xdcc.comparators.ctbn"}
+
+
+def test_all_comparators_are_listed():
+    found = [module.name for module in iter_modules(comparators.__path__)]
+    assert comparators.__all__ == found
+    with pytest.raises(
+        AttributeError, match=r"^module .xdcc\.comparators. has no attribute .homer.$"
+    ):
+        comparators.homer
 
 
 def test_version_is_that_of_the_installed_package():
@@ -104,7 +122,7 @@ def test_error_for_sources_without_compiled_kernels(tmp_path):
     sources = Path(__file__).parents[1] / "xdcc"
     shutil.copytree(sources, tmp_path / "xdcc", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
-        [sys.executable, "-c", "import xdcc; xdcc.rdt"],
+        [sys.executable, "-c", "import xdcc; xdcc.comparators.rdt"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -15,7 +15,7 @@ from xdcc.base.booster_parameters import (
     to_native,
 )
 from xdcc.base.seeds import seed_from
-from xdcc.baselines import BinaryRelevance, ClassifierChain
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import (
     BOOSTER_PARAMS,
     SPLIT_METHOD_NUMBERS,

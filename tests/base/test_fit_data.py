@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from xdcc.base.features import check_features
 from xdcc.base.labels import check_labels
-from xdcc.baselines import BinaryRelevance, ClassifierChain
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 

@@ -5,7 +5,7 @@ import pytest
 import xgboost
 
 from xdcc.base.plugin import PluginMissingError, plugin_version, require_plugin
-from xdcc.baselines import BinaryRelevance, ClassifierChain
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 

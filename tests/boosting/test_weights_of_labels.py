@@ -7,7 +7,7 @@ import pytest
 import xgboost as xgb
 from sklearn.datasets import make_multilabel_classification
 
-from xdcc.baselines import BinaryRelevance
+from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 

@@ -24,7 +24,7 @@ from experiments.method_parts import (
     log_loss_given_one,
     pessimistic_errors,
 )
-from xdcc.baselines import ProbabilisticClassifierChain
+from xdcc.comparators.baselines import ProbabilisticClassifierChain
 from xdcc.data import make_multilabel
 
 TRAIN = make_multilabel(20, n_labels=3, random_state=0)

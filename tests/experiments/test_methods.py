@@ -34,7 +34,7 @@ from experiments.methods.label_networks import (
 )
 from experiments.methods.other_libraries import Varied
 from xdcc import metrics
-from xdcc.ctbn import CTBNMixtureClassifier
+from xdcc.comparators.ctbn import CTBNMixtureClassifier
 from xdcc.data import MultiLabelDataset, load_dataset, make_multilabel
 from xdcc.data.registry import DATASETS
 from xdcc.decision import TunedDecisionClassifierCV

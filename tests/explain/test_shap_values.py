@@ -29,7 +29,7 @@ from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest._contributions import contributions
 from xdcc.forest.forest import smoothed_proba
 from xdcc.linear import LogisticLabels
-from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import load_model, save_model
 
 

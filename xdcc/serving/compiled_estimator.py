@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.features import Features, check_sparse_structure
 from xdcc.base.margins import margins_of
-from xdcc.boomer import BoomerClassifier
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 
 type Served = (
     RandomDecisionTreeClassifier | BoomerClassifier | LaCovaCClassifier | LaCovaCForestClassifier

@@ -17,15 +17,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.boomer.rule import RELATIONS, RuleList
-from xdcc.ctbn.learner import EstimatorModels, LogisticModels
-from xdcc.ctbn.mixture import Mixture
+from xdcc.comparators.boomer.rule import RELATIONS, RuleList
+from xdcc.comparators.ctbn.learner import EstimatorModels, LogisticModels
+from xdcc.comparators.ctbn.mixture import Mixture
 from xdcc.forest._sketched_growing import KINDS as EXTRA_TREE_KINDS
 from xdcc.forest.forest import ExtraTrees, LabelRows
-from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
-from xdcc.lacovac.tree import LabelTrees
-from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
-from xdcc.rdt.forest import Forest
+from xdcc.comparators.lacovac.tree import KINDS as LABEL_TREE_KINDS
+from xdcc.comparators.lacovac.tree import LabelTrees
+from xdcc.comparators.rdt._forest_growing import KINDS as FOREST_KINDS
+from xdcc.comparators.rdt.forest import Forest
 from xdcc.serving.compiled_layout import Layout, LinearPart
 
 

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from xdcc.baselines import (
+from xdcc.comparators.baselines import (
     HOMER,
     LPBR,
     BinaryRelevance,
@@ -26,7 +26,7 @@ from xdcc.baselines import (
     ProbabilisticClassifierChain,
     ProbabilisticEnsembleOfChains,
 )
-from xdcc.baselines.learner import seeded
+from xdcc.comparators.baselines.learner import seeded
 
 NAN = np.nan
 PER_LABEL = [BinaryRelevance, ClassifierChain]

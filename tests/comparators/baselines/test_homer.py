@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.baselines import HOMER
-from xdcc.baselines.homer import LabelGroup, balanced_k_means
-from xdcc.baselines.learner import seeded
+from xdcc.comparators.baselines import HOMER
+from xdcc.comparators.baselines.homer import LabelGroup, balanced_k_means
+from xdcc.comparators.baselines.learner import seeded
 
 
 def test_balanced_clusters_by_hand() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.baselines import LabelPowerset
-from xdcc.baselines.learner import seeded
+from xdcc.comparators.baselines import LabelPowerset
+from xdcc.comparators.baselines.learner import seeded
 
 
 def test_leaves_by_hand() -> None:

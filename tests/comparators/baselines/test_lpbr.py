@@ -8,9 +8,9 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.base.fit_data import FitData
-from xdcc.baselines import LPBR, BinaryRelevance, LabelPowerset
-from xdcc.baselines.learner import seeded
-from xdcc.baselines.lpbr import _dependent_pairs
+from xdcc.comparators.baselines import LPBR, BinaryRelevance, LabelPowerset
+from xdcc.comparators.baselines.learner import seeded
+from xdcc.comparators.baselines.lpbr import _dependent_pairs
 
 
 def _exclusive_labels() -> tuple[np.ndarray, np.ndarray]:

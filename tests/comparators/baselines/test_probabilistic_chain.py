@@ -10,7 +10,7 @@ from scipy import special
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from xdcc.baselines import (
+from xdcc.comparators.baselines import (
     ClassifierChain,
     ProbabilisticClassifierChain,
     ProbabilisticEnsembleOfChains,

@@ -11,7 +11,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.multioutput import ClassifierChain as SklearnChain
 
-from xdcc.baselines import BinaryRelevance, ClassifierChain, chain_order_of
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.chain import DynamicChainClassifier
 
 NAN = np.nan

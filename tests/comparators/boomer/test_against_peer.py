@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tests.reference.boomer_derivatives import derivatives
-from xdcc.boomer import BoomerClassifier
+from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.data import make_multilabel
 
 mlrl = pytest.importorskip("mlrl.boosting", reason="mlrl-boomer comes with the extra `bench`")

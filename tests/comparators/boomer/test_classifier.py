@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from xdcc.boomer import BoomerClassifier
-from xdcc.boomer.losses import LOSSES
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.boomer.losses import LOSSES
 from xdcc.decision.f1_maximiser import SizedMarginals
 
 VARIANTS = pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference.boomer_derivatives import derivatives
-from xdcc.boomer.losses import LOSSES
-from xdcc.boomer.prediction import label_proba, labelset_proba, predict_labels
+from xdcc.comparators.boomer.losses import LOSSES
+from xdcc.comparators.boomer.prediction import label_proba, labelset_proba, predict_labels
 
 EVERY = pytest.mark.parametrize("name", LOSSES)
 LOGISTIC = ("logistic_label_wise", "logistic_example_wise")

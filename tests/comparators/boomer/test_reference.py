@@ -12,10 +12,10 @@ from scipy import sparse
 
 from tests.reference import boomer as reference
 from tests.reference.boomer_derivatives import derivatives
-from xdcc.boomer._coverage import RELATIONS
-from xdcc.boomer._induction import RuleLearner
-from xdcc.boomer.losses import LOSSES
-from xdcc.boomer.training import RuleSettings, SortedColumns
+from xdcc.comparators.boomer._coverage import RELATIONS
+from xdcc.comparators.boomer._induction import RuleLearner
+from xdcc.comparators.boomer.losses import LOSSES
+from xdcc.comparators.boomer.training import RuleSettings, SortedColumns
 
 VARIANTS = [(loss, complete) for loss in LOSSES for complete in (False, True)]
 DEFAULTS = RuleSettings(

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
 from tests.reference.ctbn import all_labelsets
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
 from xdcc.data import load_dataset
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
@@ -404,7 +404,7 @@ def test_invalid_data(fitted):
 
 
 def test_warning_about_many_pairs(monkeypatch):
-    monkeypatch.setattr("xdcc.ctbn.estimator._MANY_PAIRS", 9)
+    monkeypatch.setattr("xdcc.comparators.ctbn.estimator._MANY_PAIRS", 9)
     X, Y = labelled_rows(n_rows=20)
     with pytest.warns(UserWarning, match="^12 pairs of labels .* Set n_parent_candidates=20 "):
         small(max_components=1).fit(X, Y)

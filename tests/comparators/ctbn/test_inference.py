@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference.ctbn import all_labelsets, log_prob, mixture_probabilities
-from xdcc.ctbn.annealing import anneal, exact_map
-from xdcc.ctbn.tree_inference import (
+from xdcc.comparators.ctbn.annealing import anneal, exact_map
+from xdcc.comparators.ctbn.tree_inference import (
     draw,
     labelset_log_prob,
     log_cpd_of,

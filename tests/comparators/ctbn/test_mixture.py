@@ -5,9 +5,9 @@ import pytest
 from scipy.special import logsumexp
 
 from tests.reference.ctbn import all_labelsets
-from xdcc.ctbn.growth import Grower, held_out_rows
-from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.mixture import (
+from xdcc.comparators.ctbn.growth import Grower, held_out_rows
+from xdcc.comparators.ctbn.learner import LogisticLearner
+from xdcc.comparators.ctbn.mixture import (
     Component,
     EMLimits,
     Mixture,

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from tests.reference.ctbn import best_tree
-from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
-from xdcc.ctbn.tree_inference import top_down
+from xdcc.comparators.ctbn.learner import LogisticLearner
+from xdcc.comparators.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
+from xdcc.comparators.ctbn.tree_inference import top_down
 from xdcc.linear.logistic import Penalty
 
 

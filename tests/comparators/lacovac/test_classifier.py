@@ -10,8 +10,8 @@ from sklearn.metrics import hamming_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.data import make_multilabel
-from xdcc.lacovac import LaCovaCClassifier
-from xdcc.lacovac._growing import KINDS
+from xdcc.comparators.lacovac import LaCovaCClassifier
+from xdcc.comparators.lacovac._growing import KINDS
 
 
 def tree(**params):

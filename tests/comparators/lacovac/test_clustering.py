@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from xdcc.lacovac import cluster_labels, correlation_threshold, label_correlations
+from xdcc.comparators.lacovac import cluster_labels, correlation_threshold, label_correlations
 
 
 def test_phi_of_the_toy_data(toy_data):

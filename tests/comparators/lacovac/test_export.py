@@ -9,7 +9,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from sklearn.exceptions import NotFittedError
 
-from xdcc.lacovac import (
+from xdcc.comparators.lacovac import (
     LaCovaCClassifier,
     LaCovaCForestClassifier,
     export_graphviz,

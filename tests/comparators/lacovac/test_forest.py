@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from xdcc.data import load_dataset, make_multilabel
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.metrics import evaluate
 
 
@@ -69,7 +69,7 @@ def test_votes_for_labels(data):
 def test_votes_are_counted_in_blocks(data, monkeypatch):
     model = forest().fit(*data)
     whole = model.predict(data[0])
-    monkeypatch.setattr("xdcc.lacovac.forest._VOTES_AT_ONCE", 7 * 10 * 6)
+    monkeypatch.setattr("xdcc.comparators.lacovac.forest._VOTES_AT_ONCE", 7 * 10 * 6)
     np.testing.assert_array_equal(model.predict(data[0]), whole)
 
 

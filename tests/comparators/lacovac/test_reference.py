@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import lacovac as reference
-from xdcc.lacovac import LaCovaCClassifier
-from xdcc.lacovac._growing import KINDS
-from xdcc.lacovac.tree import GrowthRules
+from xdcc.comparators.lacovac import LaCovaCClassifier
+from xdcc.comparators.lacovac._growing import KINDS
+from xdcc.comparators.lacovac.tree import GrowthRules
 
 SETTINGS = [
     (criterion, clustering)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from xdcc.lacovac import LaCovaCClassifier
-from xdcc.lacovac._growing import KINDS
+from xdcc.comparators.lacovac import LaCovaCClassifier
+from xdcc.comparators.lacovac._growing import KINDS
 
 LABELS = ["crime", "horror", "drama"]
 FEATURES = ["love", "dark"]

@@ -11,8 +11,8 @@ The root of the tree tests label 0: 0 leads to leaf 0, 1 to a test of feature 0 
 import numpy as np
 import pytest
 
-from xdcc.rdt.chains import ChainRule, decide_at_once, run_chain
-from xdcc.rdt.forest import Forest, Weighting, forest_posteriors
+from xdcc.comparators.rdt.chains import ChainRule, decide_at_once, run_chain
+from xdcc.comparators.rdt.forest import Forest, Weighting, forest_posteriors
 
 EQUAL = Weighting(False, 0.0)
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from xdcc.rdt import RandomDecisionTreeClassifier, _forest_growing
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier, _forest_growing
 
 
 def labelled_rows(seed=0, n_rows=120, n_labels=4):

@@ -2,20 +2,20 @@
 
 Binary relevance and classifier chains use XGBoost or scikit-learn classifiers. Label powerset,
 HOMER and LPBR use decision trees by default; probabilistic chains and ensembles of chains use
-logistic regression. :mod:`xdcc.baselines.learner` describes base learners.
+logistic regression. :mod:`xdcc.comparators.baselines.learner` describes base learners.
 
 For MLkNN, IBLR and CHF, the experiments use scikit-multilearn-ng.
 """
 
-from xdcc.baselines.binary_relevance import BinaryRelevance
-from xdcc.baselines.classifier_chain import ClassifierChain
-from xdcc.baselines.ensemble_of_chains import EnsembleOfChains
-from xdcc.baselines.fixed_chain import ORDERS, Order, chain_order_of
-from xdcc.baselines.homer import HOMER
-from xdcc.baselines.label_powerset import LabelPowerset
-from xdcc.baselines.lpbr import LPBR
-from xdcc.baselines.probabilistic_chain import ProbabilisticClassifierChain
-from xdcc.baselines.probabilistic_ensemble import ProbabilisticEnsembleOfChains
+from xdcc.comparators.baselines.binary_relevance import BinaryRelevance
+from xdcc.comparators.baselines.classifier_chain import ClassifierChain
+from xdcc.comparators.baselines.ensemble_of_chains import EnsembleOfChains
+from xdcc.comparators.baselines.fixed_chain import ORDERS, Order, chain_order_of
+from xdcc.comparators.baselines.homer import HOMER
+from xdcc.comparators.baselines.label_powerset import LabelPowerset
+from xdcc.comparators.baselines.lpbr import LPBR
+from xdcc.comparators.baselines.probabilistic_chain import ProbabilisticClassifierChain
+from xdcc.comparators.baselines.probabilistic_ensemble import ProbabilisticEnsembleOfChains
 
 __all__ = [
     "HOMER",

@@ -8,8 +8,8 @@ from sklearn import config_context, multioutput
 
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.label_model import LabelModel
-from xdcc.baselines.per_label import PerLabelClassifier
+from xdcc.comparators.baselines.label_model import LabelModel
+from xdcc.comparators.baselines.per_label import PerLabelClassifier
 
 _UNKNOWN = -1
 """Represents an unknown label inside scikit-learn's multi-output classifier."""

@@ -22,8 +22,8 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels_as_in_fit
-from xdcc.baselines.fixed_chain import replace_missing
-from xdcc.baselines.learner import LearnerClassifier
+from xdcc.comparators.baselines.fixed_chain import replace_missing
+from xdcc.comparators.baselines.learner import LearnerClassifier
 
 Loss = Literal["subset", "hamming"]
 
@@ -34,7 +34,7 @@ MAX_EXACT_LABELS = 15
 def beam_search(
     chain: ClassifierChain, X: Features, beam_width: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Find probable labelsets with a chain of :func:`xdcc.baselines.fixed_chain.fit_chain`.
+    """Find probable labelsets with a chain of `fixed_chain.fit_chain`.
 
     The search keeps `beam_width` labelsets after each label. Returns labelsets (n_samples, n_found,
     n_labels) by decreasing probability, where ``n_found = min(beam_width, 2**n_labels)``, and exact
@@ -42,7 +42,7 @@ def beam_search(
 
     Examples
     --------
-    >>> from xdcc.baselines import ProbabilisticClassifierChain
+    >>> from xdcc.comparators.baselines import ProbabilisticClassifierChain
     >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
     >>> chain = ProbabilisticClassifierChain(order=[0, 1]).fit(X, Y).model_
     >>> labelsets, log_proba = beam_search(chain, X[3:], beam_width=2)
@@ -93,7 +93,7 @@ def labelset_log_proba(
 
     Examples
     --------
-    >>> from xdcc.baselines import ProbabilisticClassifierChain
+    >>> from xdcc.comparators.baselines import ProbabilisticClassifierChain
     >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
     >>> chain = ProbabilisticClassifierChain(order=[0, 1]).fit(X, Y).model_
     >>> np.exp(labelset_log_proba(chain, X, Y)).round(2)

@@ -9,7 +9,7 @@ from sklearn import multioutput
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.fixed_chain import (
+from xdcc.comparators.baselines.fixed_chain import (
     MISSING,
     ORDER_ENTRIES,
     Order,
@@ -18,8 +18,8 @@ from xdcc.baselines.fixed_chain import (
     replace_missing,
     resolve_order,
 )
-from xdcc.baselines.label_model import LabelModel
-from xdcc.baselines.per_label import PerLabelClassifier
+from xdcc.comparators.baselines.label_model import LabelModel
+from xdcc.comparators.baselines.per_label import PerLabelClassifier
 
 
 class ClassifierChain(PerLabelClassifier):

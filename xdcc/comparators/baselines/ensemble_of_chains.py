@@ -16,9 +16,9 @@ from xdcc.base.domains import Choice, Number, Switch
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.fixed_chain import MISSING, fit_chain, replace_missing
-from xdcc.baselines.label_model import EstimatorModel
-from xdcc.baselines.learner import LearnerClassifier, seeded
+from xdcc.comparators.baselines.fixed_chain import MISSING, fit_chain, replace_missing
+from xdcc.comparators.baselines.label_model import EstimatorModel
+from xdcc.comparators.baselines.learner import LearnerClassifier, seeded
 
 Vote = Literal["label", "probability"]
 

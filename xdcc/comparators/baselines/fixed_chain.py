@@ -13,7 +13,7 @@ from sklearn import config_context, multioutput
 from xdcc.base.domains import Choice, check_domain
 from xdcc.base.features import Features
 from xdcc.base.labels import label_frequency
-from xdcc.baselines.label_model import LabelModel
+from xdcc.comparators.baselines.label_model import LabelModel
 
 Order = Literal["random", "frequent", "rare"]
 

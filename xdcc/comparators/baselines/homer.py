@@ -22,8 +22,8 @@ from xdcc.base.domains import Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.label_model import EstimatorModel, LabelModel
-from xdcc.baselines.learner import LearnerClassifier
+from xdcc.comparators.baselines.label_model import EstimatorModel, LabelModel
+from xdcc.comparators.baselines.learner import LearnerClassifier
 
 _TOLERANCE = 1e-9
 """Smaller differences of total distances are rounding errors."""
@@ -69,7 +69,7 @@ class HOMER(LearnerClassifier):
     -----
     The probability of a label is the product of the probabilities on the path to it, so `predict`
     does not correspond to a threshold of 0.5. Clusters are found by linear assignment
-    (:func:`xdcc.baselines.homer.balanced_k_means`).
+    (:func:`xdcc.comparators.baselines.homer.balanced_k_means`).
 
     {missing_values}
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from xdcc.baselines.learner import fit_learner
+from xdcc.comparators.baselines.learner import fit_learner
 
 
 class LabelModel(ClassifierMixin, BaseEstimator):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.labels import Labels
-from xdcc.baselines.learner import LearnerClassifier, fit_learner
+from xdcc.comparators.baselines.learner import LearnerClassifier, fit_learner
 from xdcc.decision.labelsets import number_labelsets
 
 

@@ -15,8 +15,8 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import matching_share
-from xdcc.baselines.label_powerset import PowersetModel
-from xdcc.baselines.learner import LearnerClassifier
+from xdcc.comparators.baselines.label_powerset import PowersetModel
+from xdcc.comparators.baselines.learner import LearnerClassifier
 
 
 @declares_parameters

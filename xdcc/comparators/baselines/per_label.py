@@ -13,8 +13,8 @@ from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.domains import Classifier, Either, Number
 from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.label_model import EstimatorModel, LabelModel, XGBModel
-from xdcc.baselines.learner import seeded
+from xdcc.comparators.baselines.label_model import EstimatorModel, LabelModel, XGBModel
+from xdcc.comparators.baselines.learner import seeded
 
 _ENTRIES = {
     "learner": """

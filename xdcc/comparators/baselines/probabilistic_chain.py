@@ -12,13 +12,13 @@ from xdcc.base.domains import Anything
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.chain_inference import (
+from xdcc.comparators.baselines.chain_inference import (
     LabelsetSearch,
     beam_search,
     labelset_log_proba,
     marginals,
 )
-from xdcc.baselines.fixed_chain import (
+from xdcc.comparators.baselines.fixed_chain import (
     MISSING,
     ORDER_ENTRIES,
     Order,
@@ -26,7 +26,7 @@ from xdcc.baselines.fixed_chain import (
     fit_chain,
     resolve_order,
 )
-from xdcc.baselines.label_model import EstimatorModel
+from xdcc.comparators.baselines.label_model import EstimatorModel
 
 
 @declares_parameters

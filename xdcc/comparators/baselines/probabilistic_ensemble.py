@@ -11,13 +11,13 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
-from xdcc.baselines.chain_inference import (
+from xdcc.comparators.baselines.chain_inference import (
     LabelsetSearch,
     beam_search,
     labelset_log_proba,
     marginals,
 )
-from xdcc.baselines.ensemble_of_chains import ChainEnsemble
+from xdcc.comparators.baselines.ensemble_of_chains import ChainEnsemble
 
 
 @declares_parameters

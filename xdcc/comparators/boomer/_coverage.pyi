@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.boomer.rule import RuleArrays
+from xdcc.comparators.boomer.rule import RuleArrays
 
 RELATIONS: tuple[str, ...]
 """Relational operators, indexed by the relation codes of conditions."""

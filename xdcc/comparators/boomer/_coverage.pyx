@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from xdcc.boomer.conditions cimport covers
+from xdcc.comparators.boomer.conditions cimport covers
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix
 from xdcc.kernels.rows cimport run_rows

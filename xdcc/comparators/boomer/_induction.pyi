@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.boomer.training import RuleSettings, SortedColumns
+from xdcc.comparators.boomer.training import RuleSettings, SortedColumns
 
 LOSSES: dict[str, int]
 """Codes of the losses."""

@@ -13,18 +13,18 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from xdcc.boomer.attribute_search cimport (
+from xdcc.comparators.boomer.attribute_search cimport (
     Column, Scratch, allocate, begin_search, finish_search, search_attribute,
 )
-from xdcc.boomer.candidates cimport (
+from xdcc.comparators.boomer.candidates cimport (
     BEST_LABEL, LINEAR_SYSTEM, ONE_LABEL, SUM_OF_LABELS, Candidate, Node,
 )
-from xdcc.boomer.conditions cimport covers
-from xdcc.boomer.derivatives cimport (
+from xdcc.comparators.boomer.conditions cimport covers
+from xdcc.comparators.boomer.derivatives cimport (
     LOGISTIC_EXAMPLE_WISE, LOGISTIC_LABEL_WISE, SQUARED_HINGE_LABEL_WISE, SQUARED_LABEL_WISE,
     Hessian, LossKind, Statistics, differentiate_example_wise, differentiate_label_wise, sum_rows,
 )
-from xdcc.boomer.linear_systems cimport (
+from xdcc.comparators.boomer.linear_systems cimport (
     BinMemory, HeadMemory, System, label_score, solve_bins, solve_head,
 )
 from xdcc.kernels.random cimport draw_below

@@ -9,12 +9,12 @@ threads.
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
-from xdcc.boomer.candidates cimport (
+from xdcc.comparators.boomer.candidates cimport (
     BEST_LABEL, LINEAR_SYSTEM, ONE_LABEL, SUM_OF_LABELS, Candidate, Node, search_all_labels,
     search_one_label,
 )
-from xdcc.boomer.conditions cimport Values
-from xdcc.boomer.system_search cimport (
+from xdcc.comparators.boomer.conditions cimport Values
+from xdcc.comparators.boomer.system_search cimport (
     SystemScratch, allocate_systems, begin_systems, finish_systems, search_systems,
 )
 from xdcc.kernels.multiversion cimport vectorised

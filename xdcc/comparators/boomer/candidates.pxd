@@ -12,12 +12,12 @@ g' (diag(sum p0 p) + l2 I)^-1 g is at least the gain.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from xdcc.boomer.conditions cimport (
+from xdcc.comparators.boomer.conditions cimport (
     Relation, Step, Values, before_first_step, n_inside, next_step, opposite, starts_anew,
     threshold_of,
 )
-from xdcc.boomer.derivatives cimport Hessian, Statistics, add_row
-from xdcc.boomer.lanes cimport Four, take_larger
+from xdcc.comparators.boomer.derivatives cimport Hessian, Statistics, add_row
+from xdcc.comparators.boomer.lanes cimport Four, take_larger
 
 # Tolerances, so that rounding never discards the best candidate.
 cdef extern from *:

@@ -35,17 +35,17 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.progress import progress_bar
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
-from xdcc.boomer._induction import RuleLearner
-from xdcc.boomer.losses import LOSSES, Loss
-from xdcc.boomer.prediction import (
+from xdcc.comparators.boomer._induction import RuleLearner
+from xdcc.comparators.boomer.losses import LOSSES, Loss
+from xdcc.comparators.boomer.prediction import (
     PREDICTIONS,
     Prediction,
     label_proba,
     labelset_proba,
     predict_labels,
 )
-from xdcc.boomer.rule import LearnedRule, RuleList
-from xdcc.boomer.training import RuleSettings, SortedColumns
+from xdcc.comparators.boomer.rule import LearnedRule, RuleList
+from xdcc.comparators.boomer.training import RuleSettings, SortedColumns
 from xdcc.decision.labelsets import KnownLabelsets
 
 LossName = Literal[

@@ -9,7 +9,7 @@ from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from xdcc.boomer.lanes cimport Four
+from xdcc.comparators.boomer.lanes cimport Four
 from xdcc.kernels.multiversion cimport vectorised
 
 cdef enum LossKind:

@@ -13,8 +13,8 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 from scipy.linalg.cython_lapack cimport dppsv, dspsv
 
-from xdcc.boomer.derivatives cimport Hessian
-from xdcc.boomer.lanes cimport LANES, Eight, invert_positive
+from xdcc.comparators.boomer.derivatives cimport Hessian
+from xdcc.comparators.boomer.lanes cimport LANES, Eight, invert_positive
 from xdcc.kernels.multiversion cimport vectorised
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from xdcc.base.label_rows import row_blocks
-from xdcc.boomer.losses import Loss
+from xdcc.comparators.boomer.losses import Loss
 from xdcc.decision.f1_maximiser import SizedMarginals
 
 Prediction = Literal["auto", "sign", "known_labelsets", "example_f1"]

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.base.documentation import documented
-from xdcc.boomer._coverage import RELATIONS, add_scores
+from xdcc.comparators.boomer._coverage import RELATIONS, add_scores
 
 
 class LearnedRule(NamedTuple):

@@ -10,16 +10,16 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
-from xdcc.boomer.candidates cimport (
+from xdcc.comparators.boomer.candidates cimport (
     CLOSE, LINEAR_SYSTEM, ROUNDING, SLACK, Candidate, Node, add_rows, compute_gains, narrows,
     set_condition,
 )
-from xdcc.boomer.conditions cimport (
+from xdcc.comparators.boomer.conditions cimport (
     Step, Values, before_first_step, n_before, n_inside, next_step, position_of, starts_anew,
 )
-from xdcc.boomer.derivatives cimport Hessian, add_hessians, add_row, clear_hessian
-from xdcc.boomer.lanes cimport LANES, Eight
-from xdcc.boomer.linear_systems cimport (
+from xdcc.comparators.boomer.derivatives cimport Hessian, add_hessians, add_row, clear_hessian
+from xdcc.comparators.boomer.lanes cimport LANES, Eight
+from xdcc.comparators.boomer.linear_systems cimport (
     BinMemory, System, eliminate, factorise, solve_bins, solve_factorised,
 )
 

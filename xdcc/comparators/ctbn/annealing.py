@@ -10,7 +10,7 @@ visited. Source: section 5.4 of the paper, after annealed MAP (Yuan, Lu, Druzdze
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from xdcc.ctbn.tree_inference import Ints, Parents, labelset_log_prob, max_sum
+from xdcc.comparators.ctbn.tree_inference import Ints, Parents, labelset_log_prob, max_sum
 from xdcc.linear.logistic import Floats
 
 MOST_EXACT_LABELS = 15

@@ -7,7 +7,7 @@ there are few labels (``annealing.py``).
 """
 
 from xdcc.base.estimator import declares_parameters
-from xdcc.ctbn.estimator import BaseCTBN, Inference
+from xdcc.comparators.ctbn.estimator import BaseCTBN, Inference
 
 
 @declares_parameters

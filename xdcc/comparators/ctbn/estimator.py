@@ -23,9 +23,9 @@ from xdcc.base.features import Features
 from xdcc.base.labels import check_labels_as_in_fit
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import one_blas_thread, side_by_side
-from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
-from xdcc.ctbn.growth import Grower, Growth
-from xdcc.ctbn.learner import (
+from xdcc.comparators.ctbn.annealing import anneal, check_few_labels, exact_map
+from xdcc.comparators.ctbn.growth import Grower, Growth
+from xdcc.comparators.ctbn.learner import (
     EstimatorLearner,
     Learner,
     LogisticLearner,
@@ -33,9 +33,9 @@ from xdcc.ctbn.learner import (
     choose_C,
     warn_if_not_converged,
 )
-from xdcc.ctbn.mixture import EMLimits, Mixture
-from xdcc.ctbn.structure import Search
-from xdcc.ctbn.tree_inference import draw, sum_product
+from xdcc.comparators.ctbn.mixture import EMLimits, Mixture
+from xdcc.comparators.ctbn.structure import Search
+from xdcc.comparators.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Matrix, Penalty

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.folds import stratified_folds
-from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.mixture import (
+from xdcc.comparators.ctbn.learner import Learner
+from xdcc.comparators.ctbn.mixture import (
     Component,
     EMLimits,
     Mixture,
@@ -26,8 +26,8 @@ from xdcc.ctbn.mixture import (
     fit_component,
     without_collapsed,
 )
-from xdcc.ctbn.structure import Search, edge_weights, maximum_branching
-from xdcc.ctbn.tree_inference import Parents
+from xdcc.comparators.ctbn.structure import Search, edge_weights, maximum_branching
+from xdcc.comparators.ctbn.tree_inference import Parents
 from xdcc.linear.logistic import Floats, Matrix
 
 _VALIDATION_FOLDS = 5

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
-from xdcc.ctbn.tree_inference import Parents, labelset_log_prob, log_cpd_of, sum_product
+from xdcc.comparators.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
+from xdcc.comparators.ctbn.tree_inference import Parents, labelset_log_prob, log_cpd_of, sum_product
 from xdcc.linear.logistic import Floats, Matrix
 
 _FEWEST_ROWS = 1.0

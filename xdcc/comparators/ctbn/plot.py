@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.pyplot import require_pyplot
-from xdcc.ctbn.estimator import BaseCTBN
-from xdcc.ctbn.tree_inference import Parents, top_down
+from xdcc.comparators.ctbn.estimator import BaseCTBN
+from xdcc.comparators.ctbn.tree_inference import Parents, top_down
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 
 from xdcc.base.progress import progress_bar
-from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.tree_inference import Parents
+from xdcc.comparators.ctbn.learner import Learner
+from xdcc.comparators.ctbn.tree_inference import Parents
 from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**22

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
-from xdcc.lacovac.tree import GrowthRules
+from xdcc.comparators.lacovac.tree import GrowthRules
 
 KINDS: dict[str, int]
 """Codes of the kinds of nodes."""

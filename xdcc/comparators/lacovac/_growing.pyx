@@ -17,11 +17,11 @@ from xdcc.kernels.arrays cimport as_array
 from xdcc.kernels.categories cimport categories_of
 from xdcc.kernels.matrix cimport HeldMatrix
 from xdcc.kernels.threads cimport run_loop
-from xdcc.lacovac._node cimport (
+from xdcc.comparators.lacovac._node cimport (
     NodeLabels, absolute_covariances, collect_values, count_labels, count_pairs, find_branches
 )
-from xdcc.lacovac._split_search cimport Scan, Split, SplitSearch, find_split
-from xdcc.lacovac._training cimport (
+from xdcc.comparators.lacovac._split_search cimport Scan, Split, SplitSearch, find_split
+from xdcc.comparators.lacovac._training cimport (
     ALL_OR_NONE, COVARIANCE, GAIN_RATIO, LEAF, NOMINAL, NUMERIC, SINGLE_LINKAGE, TOGETHER, VARIANCE,
     VERTICAL, Rules, Training, label_rows_of
 )

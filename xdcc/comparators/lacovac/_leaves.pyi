@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
-from xdcc.lacovac.tree import LabelTrees
+from xdcc.comparators.lacovac.tree import LabelTrees
 
 def fill(
     trees: LabelTrees, X: Features, Y: sparse.csr_array, rows: NDArray[np.int32], n_threads: int

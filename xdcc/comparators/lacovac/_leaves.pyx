@@ -22,7 +22,7 @@ from xdcc.kernels.arrays cimport as_array, elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
 from xdcc.kernels.rows cimport RowFunction, run_rows
 from xdcc.kernels.threads cimport run_loop
-from xdcc.lacovac._training cimport LEAF, NUMERIC, VERTICAL, LabelRows, label_rows_of
+from xdcc.comparators.lacovac._training cimport LEAF, NUMERIC, VERTICAL, LabelRows, label_rows_of
 
 
 # -------------------------------------------------------------------------------- tree traversal

@@ -17,7 +17,7 @@ from libcpp.vector cimport vector
 
 from xdcc.kernels.categories cimport Categories
 from xdcc.kernels.matrix cimport Matrix
-from xdcc.lacovac._training cimport LabelRows
+from xdcc.comparators.lacovac._training cimport LabelRows
 
 
 cdef cppclass NodeLabels:

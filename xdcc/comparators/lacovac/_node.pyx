@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from xdcc.kernels.categories cimport Categories, category_number, n_categories
 from xdcc.kernels.matrix cimport Matrix
-from xdcc.lacovac._training cimport LabelRows
+from xdcc.comparators.lacovac._training cimport LabelRows
 
 cdef extern from *:
     """

@@ -3,8 +3,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
-from xdcc.lacovac._node cimport Branches, FeatureValues, NodeFeatures, NodeLabels
-from xdcc.lacovac._training cimport Training
+from xdcc.comparators.lacovac._node cimport Branches, FeatureValues, NodeFeatures, NodeLabels
+from xdcc.comparators.lacovac._training cimport Training
 
 
 cdef cppclass MovingSide:

@@ -20,11 +20,11 @@ from libcpp.vector cimport vector
 from xdcc.kernels.categories cimport n_categories
 from xdcc.kernels.random cimport draw
 from xdcc.kernels.threads cimport run_loop, threads_worth
-from xdcc.lacovac._node cimport (
+from xdcc.comparators.lacovac._node cimport (
     FeatureValues, NodeLabels, absolute_covariances, absolute_covariances_of_rest, are_equal,
     collect_values, find_branches, list_features, sort_values
 )
-from xdcc.lacovac._training cimport COVARIANCE, GAIN_RATIO, NOMINAL, NUMERIC, Training
+from xdcc.comparators.lacovac._training cimport COVARIANCE, GAIN_RATIO, NOMINAL, NUMERIC, Training
 
 cdef double INFINITE = float("inf")
 cdef double WORTH_THREADS = 2e6    # use threads from this number of steps

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.lacovac import _leaves
-from xdcc.lacovac.estimator import BaseLabelTrees
-from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
+from xdcc.comparators.lacovac import _leaves
+from xdcc.comparators.lacovac.estimator import BaseLabelTrees
+from xdcc.comparators.lacovac.tree import LabelTrees, LeafLabelsets
 
 
 class LaCovaCClassifier(BaseLabelTrees):
@@ -72,7 +72,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     >>> model.predict(data.X[:2])
     array([[0, 0, 1],
            [1, 1, 0]])
-    >>> xdcc.lacovac.export_text(model).splitlines()[0]  # the subtree of two labels
+    >>> xdcc.comparators.lacovac.export_text(model).splitlines()[0]  # the subtree of two labels
     '|--- labels: label_0, label_1'
     """
 

@@ -13,7 +13,7 @@ from xdcc.base.domains import Anything, Choice, Either, Number
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.threads import n_threads
-from xdcc.lacovac.tree import (
+from xdcc.comparators.lacovac.tree import (
     Clustering,
     Criterion,
     GrowthRules,

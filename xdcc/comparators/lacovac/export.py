@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
-from xdcc.lacovac._growing import KINDS
-from xdcc.lacovac.classifier import LaCovaCClassifier
-from xdcc.lacovac.forest import LaCovaCForestClassifier
-from xdcc.lacovac.tree import LabelTrees
+from xdcc.comparators.lacovac._growing import KINDS
+from xdcc.comparators.lacovac.classifier import LaCovaCClassifier
+from xdcc.comparators.lacovac.forest import LaCovaCForestClassifier
+from xdcc.comparators.lacovac.tree import LabelTrees
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,9 +18,9 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
-from xdcc.lacovac import _leaves
-from xdcc.lacovac.estimator import BaseLabelTrees
-from xdcc.lacovac.tree import LabelTrees
+from xdcc.comparators.lacovac import _leaves
+from xdcc.comparators.lacovac.estimator import BaseLabelTrees
+from xdcc.comparators.lacovac.tree import LabelTrees
 
 Voting = Literal["labelset", "label"]
 
@@ -73,7 +73,8 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.LaCovaCForestClassifier(n_estimators=10, random_state=0)
-    >>> print(xdcc.lacovac.export_text(model.fit(data.X, data.Y), tree=3, max_depth=1), end="")
+    >>> text = xdcc.comparators.lacovac.export_text
+    >>> print(text(model.fit(data.X, data.Y), tree=3, max_depth=1), end="")
     |--- labels: label_0, label_1
     |   |--- ...
     |--- labels: label_2

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.lacovac._growing import KINDS
+from xdcc.comparators.lacovac._growing import KINDS
 
 _NODE_ARRAYS = (
     "kind",

@@ -19,9 +19,9 @@ from scipy import sparse
 from xdcc.base.categories import category_values
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
-from xdcc.lacovac import _growing, _leaves
-from xdcc.lacovac._growing import KINDS
-from xdcc.lacovac.pruning import prune
+from xdcc.comparators.lacovac import _growing, _leaves
+from xdcc.comparators.lacovac._growing import KINDS
+from xdcc.comparators.lacovac.pruning import prune
 
 Criterion = Literal["covariance", "variance", "gain_ratio"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.rdt.forest import TreeShape
+from xdcc.comparators.rdt.forest import TreeShape
 
 KINDS: dict[str, int]
 """Codes of the kinds of nodes."""

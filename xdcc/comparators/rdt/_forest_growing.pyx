@@ -20,7 +20,7 @@ from xdcc.kernels.categories cimport Categories, categories_of, category_number,
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.random cimport draw_below, draw_uniform
 from xdcc.kernels.threads cimport run_loop
-from xdcc.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
+from xdcc.comparators.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 KINDS = {"leaf": LEAF, "numeric": NUMERIC, "discrete": DISCRETE, "label": LABEL,
          "disjunction": DISJUNCTION}

@@ -2,8 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.rdt.chains import ChainRule
-from xdcc.rdt.forest import Forest, Weighting
+from xdcc.comparators.rdt.chains import ChainRule
+from xdcc.comparators.rdt.forest import Forest, Weighting
 
 def posteriors(
     forest: Forest,

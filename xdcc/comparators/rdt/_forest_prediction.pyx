@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix
 from xdcc.kernels.rows cimport run_rows
-from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
+from xdcc.comparators.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 
 cdef extern from *:

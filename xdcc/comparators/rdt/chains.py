@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.rdt import _forest_prediction
-from xdcc.rdt.forest import Forest, Weighting
+from xdcc.comparators.rdt import _forest_prediction
+from xdcc.comparators.rdt.forest import Forest, Weighting
 
 Threshold = Literal["label", "probability"]
 

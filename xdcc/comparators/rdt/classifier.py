@@ -19,7 +19,7 @@ from xdcc.base.features import Features
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.decision.labelsets import number_labelsets
-from xdcc.rdt.chains import (
+from xdcc.comparators.rdt.chains import (
     CANDIDATES,
     THRESHOLDS,
     Candidates,
@@ -29,7 +29,7 @@ from xdcc.rdt.chains import (
     decide_at_once,
     run_chain,
 )
-from xdcc.rdt.forest import Forest, TreeShape, Weighting, forest_posteriors, grow_forest
+from xdcc.comparators.rdt.forest import Forest, TreeShape, Weighting, forest_posteriors, grow_forest
 
 Chain = Literal["dynamic", "static"]
 

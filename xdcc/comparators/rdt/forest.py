@@ -17,7 +17,7 @@ from scipy import sparse
 from xdcc.base.categories import category_values
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
-from xdcc.rdt import _forest_growing, _forest_prediction
+from xdcc.comparators.rdt import _forest_growing, _forest_prediction
 
 
 @dataclass(frozen=True)
