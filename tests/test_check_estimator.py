@@ -8,6 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from xdcc.automatic import MultiLabelClassifier
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.comparators.baselines import (
     HOMER,
     LPBR,
@@ -19,14 +21,12 @@ from xdcc.comparators.baselines import (
     ProbabilisticEnsembleOfChains,
 )
 from xdcc.comparators.boomer import BoomerClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 
 ESTIMATORS = [
     MultiLabelXGBClassifier(n_estimators=3, n_jobs=1),

@@ -28,6 +28,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from xdcc.automatic import MultiLabelClassifier
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.comparators.baselines import (
     HOMER,
     LPBR,
@@ -39,13 +41,11 @@ from xdcc.comparators.baselines import (
     ProbabilisticEnsembleOfChains,
 )
 from xdcc.comparators.boomer import BoomerClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
-from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.forest import SketchedExtraTreesClassifier
 
 X, Y = make_multilabel_classification(
     n_samples=90, n_features=6, n_classes=3, n_labels=2, random_state=0

@@ -13,6 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import xdcc
 from xdcc import metrics
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.comparators.baselines import (
     BinaryRelevance,
     ClassifierChain,
@@ -20,14 +22,12 @@ from xdcc.comparators.baselines import (
     LabelPowerset,
 )
 from xdcc.comparators.boomer import BoomerClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.model_selection import LabelStratifiedKFold
-from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 
 
 def some_labels(n_rows=200, n_labels=4, unknown=0.0, seed=0):

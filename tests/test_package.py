@@ -64,10 +64,9 @@ def test_a_comparator_is_imported_when_it_is_used():
 def test_all_comparators_are_listed():
     found = [module.name for module in iter_modules(comparators.__path__)]
     assert comparators.__all__ == found
-    with pytest.raises(
-        AttributeError, match=r"^module .xdcc\.comparators. has no attribute .homer.$"
-    ):
-        comparators.homer
+    message = r"^module .xdcc\.comparators. has no attribute .homer.$"
+    with pytest.raises(AttributeError, match=message):
+        _ = comparators.homer
 
 
 def test_version_is_that_of_the_installed_package():

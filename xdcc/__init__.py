@@ -46,8 +46,12 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc.comparators.baselines import ClassifierChain as ClassifierChain
     from xdcc.comparators.baselines import EnsembleOfChains as EnsembleOfChains
     from xdcc.comparators.baselines import LabelPowerset as LabelPowerset
-    from xdcc.comparators.baselines import ProbabilisticClassifierChain as ProbabilisticClassifierChain
-    from xdcc.comparators.baselines import ProbabilisticEnsembleOfChains as ProbabilisticEnsembleOfChains
+    from xdcc.comparators.baselines import (
+        ProbabilisticClassifierChain as ProbabilisticClassifierChain,
+    )
+    from xdcc.comparators.baselines import (
+        ProbabilisticEnsembleOfChains as ProbabilisticEnsembleOfChains,
+    )
     from xdcc.comparators.boomer import BoomerClassifier as BoomerClassifier
     from xdcc.comparators.ctbn import CTBNClassifier as CTBNClassifier
     from xdcc.comparators.ctbn import CTBNMixtureClassifier as CTBNMixtureClassifier

@@ -2,8 +2,8 @@
 Readable rules with BOOMER
 ==========================
 
-:class:`~xdcc.comparators.boomer.BoomerClassifier` boosts rules. If the conditions of a rule hold, it
-adds to the scores of one label or of all labels. The first rule, the default rule, always holds.
+:class:`~xdcc.comparators.boomer.BoomerClassifier` boosts rules. If the conditions of a rule hold,
+it adds to the scores of one label or of all labels. The first rule, the default rule, always holds.
 You can read the rules one by one.
 """
 

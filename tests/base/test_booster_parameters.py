@@ -15,7 +15,6 @@ from xdcc.base.booster_parameters import (
     to_native,
 )
 from xdcc.base.seeds import seed_from
-from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import (
     BOOSTER_PARAMS,
     SPLIT_METHOD_NUMBERS,
@@ -23,6 +22,7 @@ from xdcc.boosting import (
     MultiLabelXGBClassifier,
 )
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 DEFAULTS = {"learning_rate": 0.3, "reg_lambda": 1.0}
 

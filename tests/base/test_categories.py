@@ -14,10 +14,10 @@ from xdcc.base.categories import categorical_mask, category_values, feature_type
 from xdcc.base.checks import check_fit_data
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData
-from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting import classifier as boosting_classifier
 from xdcc.chain import DynamicChainClassifier, training
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 NAN = np.nan
 N_ROWS = 200

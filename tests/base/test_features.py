@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 import xdcc
 from xdcc.base.features import check_sparse_structure
-from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 
 

@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from xdcc.base.features import check_features
 from xdcc.base.labels import check_labels
-from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 NAN = np.nan
 

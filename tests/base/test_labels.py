@@ -32,9 +32,9 @@ from xdcc.base import label_rows
 from xdcc.base.checks import check_fit_data
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels, label_frequency, label_scores
-from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 NAN = np.nan
 LABELS = np.array([[0, 1, 0], [NAN, 0, 0], [1, 0, NAN], [0, 0, 0], [1, 1, 1.0]])

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
-from xdcc.comparators.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.comparators.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.data import make_multilabel
 from xdcc.decision import LabelCosts, Recall, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES

@@ -9,9 +9,9 @@ from scipy import sparse
 
 from xdcc.base.margins import margins_of
 from xdcc.comparators.boomer import BoomerClassifier
-from xdcc.data import make_multilabel
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.data import make_multilabel
 from xdcc.serving import CompiledModel, ModelFileError, compiled, load_model, save_model
 from xdcc.serving.compiled_file import compiled_content
 

@@ -23,9 +23,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from tests.serving.mixed_models import OF_BOOSTERS
-from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.serving import StockChain, stock_booster, stock_chain, to_forest, to_stock, to_treelite
 from xdcc.serving.stock_chain import ExportError, logistic
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.ctbn import CTBNMixtureClassifier
 from xdcc.comparators.ctbn.mixture import Component
-from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.comparators.lacovac import LaCovaCForestClassifier
 from xdcc.comparators.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.comparators.rdt._forest_growing import KINDS as FOREST_KINDS
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.structure_checks import (
     check_categories,

@@ -17,22 +17,26 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
-from xdcc.comparators import baselines
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.order_free_inference import LabelsetScore
+from xdcc.chain.propagation import PropagationRule
+from xdcc.comparators import baselines
 from xdcc.comparators.baselines.homer import LabelGroup
 from xdcc.comparators.baselines.label_model import EstimatorModel, XGBModel
 from xdcc.comparators.baselines.label_powerset import PowersetModel
 from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.boomer.rule import RuleList
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free_inference import LabelsetScore
-from xdcc.chain.propagation import PropagationRule
 from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.comparators.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.comparators.ctbn.mixture import Component, Mixture
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.lacovac.tree import LabelTrees
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.rdt.forest import Forest
 from xdcc.decision import (
     KnownLabelsets,
     LabelCosts,
@@ -54,14 +58,10 @@ from xdcc.decision.rules import (
 )
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
-from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.comparators.lacovac.tree import LabelTrees
 from xdcc.linear import LogisticLabels
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
-from xdcc.comparators.rdt import RandomDecisionTreeClassifier
-from xdcc.comparators.rdt.forest import Forest
 from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_layout import ChainPart, Layout, LinearPart, MemberPart, TreePart
 from xdcc.serving.compiled_parts import (

@@ -12,19 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import multioutput
 
-from xdcc.comparators import baselines
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.comparators.baselines.ensemble_of_chains import ChainEnsemble
-from xdcc.comparators.baselines.label_model import EstimatorModel, XGBModel
-from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.propagation import PropagationRule
+from xdcc.comparators import baselines
+from xdcc.comparators.baselines.ensemble_of_chains import ChainEnsemble
+from xdcc.comparators.baselines.label_model import EstimatorModel, XGBModel
+from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
@@ -37,9 +39,7 @@ from xdcc.decision.rules import (
     ThresholdPerLabel,
 )
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_layout import Layout
 from xdcc.serving.compiled_parts import (

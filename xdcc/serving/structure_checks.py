@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from xdcc.comparators.boomer.rule import RELATIONS, RuleList
 from xdcc.comparators.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.comparators.ctbn.mixture import Mixture
-from xdcc.forest._sketched_growing import KINDS as EXTRA_TREE_KINDS
-from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.comparators.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.comparators.lacovac.tree import LabelTrees
 from xdcc.comparators.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.comparators.rdt.forest import Forest
+from xdcc.forest._sketched_growing import KINDS as EXTRA_TREE_KINDS
+from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.serving.compiled_layout import Layout, LinearPart
 
 

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from xdcc.comparators.baselines import ClassifierChain, EnsembleOfChains, ProbabilisticEnsembleOfChains
+from xdcc.comparators.baselines import (
+    ClassifierChain,
+    EnsembleOfChains,
+    ProbabilisticEnsembleOfChains,
+)
 
 
 def test_votes_of_chains_on_all_rows(rows: Any) -> None:

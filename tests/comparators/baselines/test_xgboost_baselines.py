@@ -11,8 +11,8 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.multioutput import ClassifierChain as SklearnChain
 
-from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 
 NAN = np.nan
 N_LABELS = 4

@@ -8,7 +8,12 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.reference.ctbn import best_tree
 from xdcc.comparators.ctbn.learner import LogisticLearner
-from xdcc.comparators.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
+from xdcc.comparators.ctbn.structure import (
+    Search,
+    candidate_parents,
+    edge_weights,
+    maximum_branching,
+)
 from xdcc.comparators.ctbn.tree_inference import top_down
 from xdcc.linear.logistic import Penalty
 

@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import hamming_loss
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.data import make_multilabel
 from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.comparators.lacovac._growing import KINDS
+from xdcc.data import make_multilabel
 
 
 def tree(**params):

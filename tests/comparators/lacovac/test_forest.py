@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from xdcc.data import load_dataset, make_multilabel
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.data import load_dataset, make_multilabel
 from xdcc.metrics import evaluate
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.data import make_multilabel
 from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.comparators.lacovac._growing import KINDS
+from xdcc.data import make_multilabel
 
 
 def tree(**params):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import rdt as reference
-from xdcc.decision.labelsets import number_labelsets
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.comparators.rdt.chains import ChainRule, run_chain
 from xdcc.comparators.rdt.forest import TreeShape, Weighting, forest_posteriors, grow_forest
+from xdcc.decision.labelsets import number_labelsets
 
 SHAPE = {
     "max_depth": 30, "min_samples_split": 4, "label_test_fraction": 0.2, "disjunction_size": 1,

@@ -18,7 +18,6 @@ from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
-from xdcc.decision.labelsets import number_labelsets
 from xdcc.comparators.rdt.chains import (
     CANDIDATES,
     THRESHOLDS,
@@ -30,6 +29,7 @@ from xdcc.comparators.rdt.chains import (
     run_chain,
 )
 from xdcc.comparators.rdt.forest import Forest, TreeShape, Weighting, forest_posteriors, grow_forest
+from xdcc.decision.labelsets import number_labelsets
 
 Chain = Literal["dynamic", "static"]
 
