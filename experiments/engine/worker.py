@@ -25,7 +25,7 @@ def work(task: Task, folder: Path, keep_predictions: bool, messages: Connection)
     """Execute a task and write its record to a folder, an error of writing to the messages."""
     record, arrays = execute(task)
     try:
-        RecordStore(folder).write(task, record, arrays if keep_predictions else None)
+        RecordStore(folder).write(task.name, record, arrays if keep_predictions else None)
     except StorageError as error:
         messages.send(str(error))
         sys.exit(CANNOT_WRITE)
