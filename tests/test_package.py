@@ -33,7 +33,7 @@ def test_import_is_lazy():
     assert "xdcc" in loaded
     assert not HEAVY & set(loaded)
     own = {name for name in loaded if name.startswith("xdcc.")}
-    assert own == {"xdcc.base", "xdcc.base.booster_reader"}
+    assert own == {"xdcc.base", "xdcc.base.booster_reader", "xdcc.base.lazy_import"}
 
 
 def test_version_and_names_are_lazy():
@@ -117,11 +117,12 @@ def test_type_checkers_see_the_same_names():
     assert imported == modules | estimators
 
 
-def test_error_for_sources_without_compiled_kernels(tmp_path):
+@pytest.mark.parametrize("used", ["RandomDecisionTreeClassifier", "comparators.rdt", "forest"])
+def test_error_for_sources_without_compiled_kernels(tmp_path, used):
     sources = Path(__file__).parents[1] / "xdcc"
     shutil.copytree(sources, tmp_path / "xdcc", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
-        [sys.executable, "-c", "import xdcc; xdcc.comparators.rdt"],
+        [sys.executable, "-c", f"import xdcc; xdcc.{used}"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -13,11 +13,10 @@ array([[1, 0, 0, 1, 1, 1, 0],
        [0, 0, 0, 0, 1, 0, 1]])
 """
 
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from xdcc.base import booster_reader as _booster_reader
+from xdcc.base.lazy_import import import_package as _module
 
 if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and editors
     from xdcc import automatic as automatic
@@ -131,21 +130,6 @@ def _modules() -> list[str]:
     from pkgutil import iter_modules
 
     return [module.name for module in iter_modules(__path__)]
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(f"{__name__}.{name}")
-    except ImportError as error:
-        from pathlib import Path
-
-        folder = Path(__path__[0])
-        if (error.name or "").startswith(__name__) and any(folder.glob("*/*.pyx")):
-            raise ImportError(
-                f"{folder} contains the sources of xdcc, not the installed package. Start Python "
-                "in another folder or with -P, or compile the sources with: pip install -e ."
-            ) from error
-        raise
 
 
 def _unknown_name_message(name: str) -> str:

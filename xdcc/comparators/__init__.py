@@ -3,8 +3,9 @@
 Their estimators can also be imported from `xdcc`.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from xdcc.base.lazy_import import import_package as _module
 
 if TYPE_CHECKING:
     from xdcc.comparators import baselines as baselines
@@ -19,7 +20,7 @@ __all__ = ["baselines", "boomer", "ctbn", "lacovac", "rdt"]
 def _import(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+    return _module(f"comparators.{name}")
 
 
 if not TYPE_CHECKING:  # otherwise, type checkers would accept any attribute

@@ -460,12 +460,12 @@ def test_packing_that_fails_loses_nothing(store, tasks, monkeypatch, call, nth):
 def test_open_store_sees_what_another_process_packs(store, tasks):
     before = write(store, tasks[:2])
     reader = RecordStore(store.folder)
-    assert reader.read(tasks[2]) is None
+    assert reader.read(tasks[2].name) is None
     store.pack({"study": names(*tasks)})
-    assert [repr(reader.read(task)) for task in tasks[:2]] == before
+    assert [repr(reader.read(task.name)) for task in tasks[:2]] == before
     after = write(store, tasks[2:4])
     store.pack({"study": names(*tasks)})
-    assert [repr(reader.read(task)) for task in tasks[2:4]] == after
+    assert [repr(reader.read(task.name)) for task in tasks[2:4]] == after
 
 
 def test_not_while_a_run_is_writing(store, tasks):
