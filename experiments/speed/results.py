@@ -137,7 +137,9 @@ class Results:
         compact = json.JSONEncoder(separators=(",", ":"))
         records = ({**r, "job": [r["job"][name] for name in _FIELDS]} for r in self.records)
         lines = ",\n".join(compact.encode(_rounded(record)) for record in records)
-        head = json.dumps({"format": _FORMAT, "job": _FIELDS, **self.header}, indent=1).removesuffix("\n}")
+        head = json.dumps(
+            {"format": _FORMAT, "job": _FIELDS, **self.header}, indent=1
+        ).removesuffix("\n}")
         text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
         with atomic(self.file) as file:
             file.write(text.encode())
