@@ -1,4 +1,4 @@
-"""What the process of a task does: execute the task and write its record.
+"""The process of a task: executes the task and writes its record.
 
 The process ends with `DONE` when the record is written; a failure of the method is recorded, too.
 It ends with `CANNOT_WRITE`, after a message, if the record cannot be written.

@@ -220,7 +220,7 @@ type Bound = Literal["", "at least", "at most"]
 
 
 class Cell(NamedTuple):
-    """What the repeats of a measurement share."""
+    """The fields that the repeats of a measurement share."""
 
     suite: str
     phase: str

@@ -169,7 +169,7 @@ SMALL: dict[str, Any] = {"n_estimators": 4, "n_jobs": 1}
 
 
 class _Seen:
-    """What an estimator knows of its data."""
+    """The attributes that describe an estimator's data."""
 
     n_features_in_ = 4
     n_labels_ = 3

@@ -376,7 +376,7 @@ DISCRETE = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csc_matrix])
 def test_values_of_categories(convert):
-    """What a sparse X does not store is 0, and NaN is no value."""
+    """Absent entries of a sparse X are 0, and NaN is not a value."""
     values, start = category_values(convert(DISCRETE), np.array([True, True, False]))
     assert values.dtype == np.float32
     assert start.dtype == np.int32

@@ -134,7 +134,7 @@ def test_sparse_labels_are_not_changed() -> None:
     [
         pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(LABELS), columns=NAMES),
         pd.DataFrame(LABELS, columns=NAMES).astype(pd.SparseDtype(np.float32, 0)),
-        # What is left out of these columns is unknown.
+        # Entries that these columns do not store are unknown.
         pd.DataFrame(LABELS, columns=NAMES).astype(pd.SparseDtype(float, NAN)),
         # No sparse matrix has both.
         pd.DataFrame(LABELS, columns=NAMES).astype({"sunset": pd.SparseDtype(bool, False)}),

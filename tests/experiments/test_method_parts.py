@@ -1,4 +1,4 @@
-"""What methods share: base learners and what they refuse, J48's pruning, metrics of probabilities.
+"""Shared parts of methods: base learners and what they refuse, J48's pruning, metrics.
 
 Pruning is compared with the worked example of C4.5 and a recursive reference implementation,
 metrics of probabilities with numbers computed by hand and with each other.

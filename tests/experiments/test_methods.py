@@ -126,7 +126,7 @@ def test_decision_rules_do_not_depend_on_each_other(name):
 
 
 def test_build_does_not_look_at_labels(name):
-    """What `build` gets is for dimensions and feature types: the labels are not to be used."""
+    """`build` receives data for their dimensions and feature types: it must not use labels."""
     train = dataset("digits-tiny").load("train")
     hidden = np.zeros_like(train.Y)
     models = [

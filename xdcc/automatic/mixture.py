@@ -51,7 +51,7 @@ class Member:
     estimators : list of estimators
         Models of the folds, or one that predicts as well as they do together.
     calibration : LabelCalibration
-        Of their mean log-odds.
+        Calibration of their mean log-odds.
     """
 
     name: str

@@ -106,7 +106,7 @@ class LabelRows:
     Attributes
     ----------
     shape : tuple of int
-        As of the array that Y makes.
+        The shape of Y as an array.
 
     Raises
     ------
@@ -440,7 +440,7 @@ def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
     Returns
     -------
     float
-        From 0 to 1, of the samples that count.
+        The share among the samples that count, from 0 to 1.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Looks(NamedTuple):
     margins : list of float32 arrays of shape (n_samples, n_labels)
         For each look.
     rows : int64 array
-        Of which rows.
+        The rows that the margins belong to.
 
     Examples
     --------

@@ -275,7 +275,7 @@ def cumulated_proba(
     Parameters
     ----------
     running : float array of shape (n_samples, n_labels)
-        What :func:`accumulate` kept.
+        The state that :func:`accumulate` keeps.
     P : float array of shape (n_samples, n_labels)
         Propagated probabilities, NaN where there is none.
     cumulation : {"equation9", "authors"}

@@ -97,7 +97,7 @@ def calibrate(
     Parameters
     ----------
     margins : float64 array of shape (n_samples, n_labels)
-        Of models that have not seen the row.
+        Log-odds from models that were not trained on the row.
     Y : float array of shape (n_samples, n_labels)
         0, 1, or NaN where a label is unknown.
     weight : float64 array of shape (n_samples,)
@@ -294,7 +294,7 @@ class LabelCalibration:
     Attributes
     ----------
     slope, intercept : float64 arrays of shape (n_labels,)
-        Of Platt scaling; 1 and 0 for a label that is not calibrated.
+        Coefficients of Platt scaling; 1 and 0 for a label that is not calibrated.
     constant : ConstantLabels
         Labels that have one value only.
     """

@@ -36,7 +36,7 @@ N_TESTED = 50
 """Thresholds that are tested with confidence."""
 
 _ROUNDING = 1e-9
-"""Of sums of weights."""
+"""Largest rounding error of a ratio of sums of weights."""
 
 
 @dataclass(frozen=True)
@@ -319,8 +319,8 @@ def _scores(data: FitData, label: int, predicted: NDArray[np.bool_]) -> list[flo
 class _Counts(NamedTuple):
     """Sums over the rows in which a label is known, for each threshold, (n_thresholds,) each.
 
-    Of weights, and of their squares: of rows with the label, rows predicted, and both. `tested`
-    tells which are tested with confidence.
+    Weights and their squares are summed over the rows with the label, over the rows predicted to
+    have it, and over those that are both. `tested` marks thresholds tested with confidence.
     """
 
     thresholds: Floats

@@ -31,7 +31,7 @@ class ProbaMeasure(ABC):
     Attributes
     ----------
     metric : callable
-        Of :mod:`xdcc.metrics`.
+        A function of :mod:`xdcc.metrics`.
     sign : int
         -1 for a loss, else 1.
     """

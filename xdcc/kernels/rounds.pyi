@@ -48,7 +48,7 @@ def train_rounds(
     rows : int64 array
         The rows whose margins are kept.
     config : bytes
-        What `XGBoosterPredictFromDMatrix` is to predict, as JSON.
+        Configuration of `XGBoosterPredictFromDMatrix`, as JSON.
 
     Returns
     -------

@@ -70,7 +70,7 @@ class InputForm:
     sparse_zeros : str or None
         Its parameter; None if it has none.
     learned : dict of str to object
-        What was learned about the form, such as the number of features.
+        Fitted attributes that describe the form, such as the number of features.
     """
 
     checked_by: str
@@ -367,7 +367,7 @@ class OrderFreePredictor:
     params : dict of str to object
         Parameters of the estimator that matter in prediction.
     seed : int
-        Of draws.
+        Seed of the random draws.
     score : LabelsetScore or None
         With ``prediction="subset_accuracy"``.
     """

@@ -158,7 +158,7 @@ class KnownClass:
         Whether objects are made by calling the class with their attributes. Otherwise all
         attributes of an object are stored, and set as they were.
     defaults : mapping of str to object
-        Of parameters that a file of an earlier version lacks.
+        Defaults of parameters that a file of an earlier version lacks.
     """
 
     cls: type

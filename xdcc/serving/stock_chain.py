@@ -55,7 +55,7 @@ class StockChain:
     Parameters
     ----------
     directory : path-like
-        What `to_stock` wrote.
+        The folder that `to_stock` wrote.
 
     Attributes
     ----------

@@ -217,7 +217,7 @@ def write(store, tasks, value=1.0):
 
 
 def contents(store, tasks):
-    """What a store opened now reads of each task; NaN is not equal to itself, its name is."""
+    """Texts of the records that a newly opened store reads; as texts, NaNs are equal."""
     again = RecordStore(store.folder, store._report_broken)
     return [repr(again.read(task.name)) for task in tasks]
 
@@ -419,7 +419,7 @@ def test_long_lines_are_not_taken_into_memory(store, tasks, messages, monkeypatc
 
 @pytest.mark.parametrize("place", [-8, 2, 200])
 def test_damaged_file(store, tasks, messages, place):
-    """Of a file that fails its checksum nothing counts: any number may be wrong."""
+    """If a file fails its checksum, none of its records counts: any number may be wrong."""
     write(store, tasks)
     store.pack({"study": names(*tasks)})
     file = store.pack_path("study")

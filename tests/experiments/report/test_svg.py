@@ -63,7 +63,7 @@ def elements(root):
 
 
 def shapes(text):
-    """What is drawn, sorted: the kind and place of each element, of a path each part."""
+    """The kind and place of each element that is drawn, sorted; a path counts by its parts."""
     found = []
     for element in elements(ElementTree.fromstring(text)):
         tag = element.tag.rpartition("}")[2]

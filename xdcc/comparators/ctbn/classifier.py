@@ -39,8 +39,8 @@ class CTBNMixtureClassifier(BaseCTBN):
         regressions; the parent is its last feature. Each tree then trains about n_labels² models
         one by one, and the objective of EM can decrease.
     prediction : {"map", "hamming", "example_f1"}, default="map"
-        What `predict` maximises: the probability of the labelset, the marginal probabilities
-        (Hamming accuracy), or the expected example-based F1, estimated from samples.
+        The quantity that `predict` maximises: the probability of the labelset, the marginal
+        probabilities (Hamming accuracy), or the expected example-based F1, estimated from samples.
     n_draws : int, default=1000
         Number of labelsets sampled for each row with ``prediction="example_f1"``.
     max_solver_iter : int, default=1000

@@ -322,7 +322,7 @@ inline void SetConstants(LabelSearchParam const& param, std::size_t n_labels,
     for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = rows.Labels()[chunk.begin + k];
       auto const at = chunk.padded_begin + k;
-      // Of the integers, so that children's add up.
+      // From the integer sums, so that the children's sums add up to the parent's.
       auto const total = static_cast<double>(grad_totals[chunk.width + k]) * rows.HessScale()[at] +
                          2.0 * param.reg.lambda;
       auto const mean = static_cast<double>(grad_totals[k]) / total;
