@@ -71,13 +71,13 @@ struct LogisticLoss {
    *
    * A label y between 0 and 1 is a positive of weight y and a negative of weight 1 - y.
    *
-   * @param margins Of all rows. [n_rows, n_labels]
-   * @param out     Of rows [begin, end).
+   * @param margins Margins of all rows. [n_rows, n_labels]
+   * @param out     Results for rows [begin, end).
    */
   void Gradients(float const* margins, std::size_t begin, std::size_t end, GradientPair* out) const;
 
  private:
-  /** @brief Stop, and say where the first label is that is none. */
+  /** @brief Stop with an error that says where the first invalid label is. */
   void RejectLabels() const;
 };
 

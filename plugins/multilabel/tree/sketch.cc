@@ -133,7 +133,7 @@ struct ProbabilityRows {
  * @brief Project gradients that are derived from signed probabilities, in the order of
  * `ProjectRows`.
  *
- * @param by Of coefficients [n_dims, 2, n_padded]: C and its squares.
+ * @param by Coefficients [n_dims, 2, n_padded]: C and its squares.
  */
 XDCC_TARGET_CLONES void ProjectProbabilities(ProbabilityRows rows, SketchMatrix by,
                                              GradientPair* out) {
