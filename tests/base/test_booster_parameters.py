@@ -98,7 +98,7 @@ def test_seeds() -> None:
     ],
 )
 @pytest.mark.parametrize("plugin", [True, False])
-def test_what_no_estimator_can_choose(name: str, value: str, reason: str, plugin: bool) -> None:
+def test_parameters_that_cannot_be_set(name: str, value: str, reason: str, plugin: bool) -> None:
     with pytest.raises(ValueError, match=f"^{name}='{value}' cannot be set: {reason}"):
         _native({name: value}, plugin=plugin)
 

@@ -146,7 +146,7 @@ def trees_of(model):
 
 
 def test_batches_of_large_trees():
-    """Trees with more leaves than a byte counts are walked."""
+    """Trees with more leaves than a byte can count are walked node by node."""
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 4)).astype(np.float32)
     Y = (X[:, :2] + random.normal(size=(2000, 2)) > 0).astype(int)

@@ -473,7 +473,7 @@ def test_a_target_of_one_dimension(rows, tmp_path, kind, target):
     ],
     ids=lambda classes: classes["dtype"],
 )
-def test_classes_that_do_not_have_their_type(rows, tmp_path, classes):
+def test_classes_of_another_type_than_stated(rows, tmp_path, classes):
     to_stock(MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y[:, 0]), tmp_path / "stock")
     path = tmp_path / "stock" / "chain.json"
     settings = json.loads(path.read_text("utf-8"))

@@ -136,12 +136,12 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
 
 
 def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
-    """Warn of X and Y that suit each other and can be learned from, but hardly as meant.
+    """Warn of X and Y that are valid, but probably not what was intended.
 
     Parameters
     ----------
     X, Y : object
-        As they were given.
+        The arguments of `fit`.
     data : FitData
         The checked Y and weights.
 

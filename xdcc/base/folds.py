@@ -290,7 +290,7 @@ def require_known(folds: Folds, data: FitData) -> None:
     Raises
     ------
     ValueError
-        With the fold.
+        If a fold has no such row to train on; the message names the fold.
 
     Examples
     --------

@@ -59,12 +59,12 @@ def require_memory(needed: float, what: str, advice: str) -> None:
     what : str
         The object that needs the memory, for the message.
     advice : str
-        How it would take less.
+        A way to need less memory, for the message.
 
     Raises
     ------
     NotEnoughMemoryError
-        With both numbers.
+        The message has both numbers.
 
     Examples
     --------

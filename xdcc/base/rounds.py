@@ -49,14 +49,14 @@ _FUNCTIONS = (
 
 
 class Looks(NamedTuple):
-    """When margins of a training are looked at, and where they are put.
+    """The rounds after which margins of a training are read, and the arrays that store them.
 
     Attributes
     ----------
     after : list of int
-        After how many rounds, ascending.
+        Numbers of rounds, ascending.
     margins : list of float32 arrays of shape (n_samples, n_labels)
-        For each look.
+        An array for each of these numbers.
     rows : int64 array
         The rows that the margins belong to.
 

@@ -91,9 +91,9 @@ class ChainRun:
     n_labels : int
         Number of labels.
     n_rounds : int
-        How many rounds there will be at most.
+        Largest number of rounds.
     rule : PropagationRule
-        As in training.
+        The rule used in training.
     end_label : bool
         Whether the boosters have an end label.
 

@@ -413,7 +413,7 @@ def held_out_candidates(
     n_beams : int
         As in :meth:`Candidates.find`.
     wanted : bool array of shape (n_samples,)
-        For which rows.
+        Whether a row is wanted.
 
     Yields
     ------

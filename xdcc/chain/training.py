@@ -93,7 +93,7 @@ class EarlyStopping:
         Rows beside the training rows, at the beginning of the chain. None evaluates on the
         training rows themselves; their state must come from models that have not seen them.
     predict : callable
-        From a state to the labels that the chain predicts.
+        Function from a state to the labels that the chain predicts.
     measure : callable
         Score of (truth, labels), the higher the better.
     patience : int
@@ -218,7 +218,7 @@ def train_chain(
     Returns
     -------
     list of lists of xgboost.Booster
-        For each round its boosters: one, or one for each fold.
+        The boosters of each round: one, or one for each fold.
     """
     training = _Training(data, params, plan)
     rounds: list[list[xgb.Booster]] = []

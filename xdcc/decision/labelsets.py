@@ -66,8 +66,9 @@ class LabelsetPosterior:
     ) -> NDArray[np.int8]:
         """Predict labels, `(n_rules, n_samples, n_labels)`, from log-odds, by several rules.
 
-        A rule is whether the expected F-beta is maximised, or the posterior; t, a, and beta. Ties
-        of the posterior go to the more frequent labelset, then the first.
+        A rule has four values: whether the expected F-beta is maximised instead of the posterior
+        probability; t; a; and beta. Among labelsets with equal posteriors the more frequent one is
+        predicted, then the first.
         """
         return self._rules.decide(np.ascontiguousarray(margins, dtype=np.float64), rules)
 

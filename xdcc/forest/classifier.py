@@ -189,7 +189,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         data = self._begin_fit(X, Y, sample_weight)
         if self.oob_proba and self.max_samples == 1:
             raise ValueError(
-                "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
+                "oob_proba=True with max_samples=1.0: no row is outside a tree's sample. "
                 "max_samples must be below 1, or None for the default."
             )
         random = generator_from(self.random_state)

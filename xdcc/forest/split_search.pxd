@@ -131,7 +131,7 @@ cdef inline void send_by_sparse(
 cdef inline void settle_split(
     Split* split, Growth* growth, const Training* training, const OpenNode* open_node
 ) noexcept nogil:
-    """Find out which rows go right, and what the test of a sparse feature is."""
+    """Determine the rows that go right, and the test of a sparse feature."""
     cdef int64_t n = open_node.end - open_node.begin, feature = split.feature - training.n_dense
     growth.few.clear()
     if feature < 0:

@@ -38,7 +38,7 @@ cdef inline void sample_rows(
 
 
 cdef inline void project(Growth* growth, const Training* training, uint64_t* random) noexcept nogil:
-    """Project the centred labels of the tree's rows; an unknown label is as its mean."""
+    """Project the centred labels of the tree's rows; an unknown label counts as its mean."""
     cdef int64_t n_values = growth.n_values, i, k, at, row
     cdef const double* vector_of
     cdef double* projected

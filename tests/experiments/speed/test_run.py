@@ -213,7 +213,7 @@ def test_what_the_system_ended_is_measured_again(stub, tmp_path):
     assert len(measured) == 2
 
 
-def test_a_candidate_skips_what_is_larger_than_what_took_too_long(stub, tmp_path, monkeypatch):
+def test_a_candidate_skips_data_larger_than_those_that_took_too_long(stub, tmp_path, monkeypatch):
     measured, measure = stub
     sizes = ["synthetic-9x2x2", "synthetic-20x2x2", "synthetic-8x3x2", "synthetic-30x2x2"]
     monkeypatch.setitem(suites.GROUPS, "end points", (sizes[3],))

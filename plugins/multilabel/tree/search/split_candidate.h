@@ -60,16 +60,16 @@ struct Candidate {
 
 /** @brief Largest error of a node's scores, and the constant between a score and a gain. */
 struct ScoreError {
-  /** @brief Without lambda: how many times its error an integer must be to be divided by. */
+  /** @brief Without lambda, a divisor must be at least this many times its error. */
   static constexpr double kLeastExact = 256.0;
 
-  /** @brief Relative to the score. */
+  /** @brief Error relative to the score. */
   float relative{0.0f};
-  /** @brief In itself. */
+  /** @brief Absolute error. */
   float absolute{0.0f};
   /** @brief Gain minus score. */
   double offset{0.0};
-  /** @brief Relative to the square root of the score. */
+  /** @brief Error relative to the square root of the score. */
   float of_root{0.0f};
 
   /** @brief Scores below it cannot be the best, `best` being one. */
