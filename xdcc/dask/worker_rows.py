@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.features import Features, SparseZeros, check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import grouped_folds, stratified_folds
-from xdcc.base.label_rows import check_weight
+from xdcc.base.weights import check_weight
 from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place

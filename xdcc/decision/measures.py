@@ -25,8 +25,9 @@ from scipy import sparse
 
 from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight, sample_rows
+from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import check_labels
+from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.proba_measures import proba_measure
 

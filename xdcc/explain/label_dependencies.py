@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, logit
 
-from xdcc.base.label_rows import check_weight
+from xdcc.base.weights import check_weight
 from xdcc.base.threads import n_threads
 from xdcc.explain.walks import ChainWalk, Model, chain_walk_of, check_truth, round_matrix
 
