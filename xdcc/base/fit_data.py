@@ -58,10 +58,13 @@ class FitData(NamedTuple):
     learned: Mapping[str, Any] = MappingProxyType({})
     bins: SharedBins | None = None
 
-    def weighted(self, weight: NDArray[np.floating] | None) -> "FitData":
+    def weighted(
+        self, weight: NDArray[np.floating] | None, *, is_whole: bool = True
+    ) -> "FitData":
         """Take checked weights; entries of weight 0 are unknown.
 
-        Weights of entries that are the same in each row become those of rows.
+        If these rows are all, not a chunk of them, weights of entries that are the same in each
+        row become those of rows.
 
         Examples
         --------
@@ -73,7 +76,7 @@ class FitData(NamedTuple):
         if weight is None or weight.ndim == 1:
             return self._replace(sample_weight=weight)
         Y, weight = settle_weights(self.Y, weight)
-        return self._replace(Y=Y, sample_weight=simplest_weights(weight))
+        return self._replace(Y=Y, sample_weight=simplest_weights(weight) if is_whole else weight)
 
     @property
     def has_entry_weights(self) -> bool:
@@ -96,6 +99,25 @@ class FitData(NamedTuple):
         """Weights of the entries, 0 where a label is unknown; float64, `(n_samples, n_labels)`."""
         weight = self.weight if self.sample_weight is None else self.sample_weight
         return np.asarray(self.known * by_entry(weight.astype(np.float64)))
+
+    def label_weight(self, label: int) -> NDArray[np.float64]:
+        """Weights of a label's entries, those of their rows if there are no others; `(n_samples,)`.
+
+        Examples
+        --------
+        >>> FitData(None, np.eye(2), np.array([[4.0, 1.0], [2.0, 3.0]])).label_weight(1)
+        array([1., 3.])
+        """
+        if not self.has_entry_weights:
+            return self.weight
+        assert self.sample_weight is not None
+        return self.sample_weight[:, label].astype(np.float64)
+
+    @property
+    def row_sizes(self) -> NDArray[np.float64]:
+        """Numbers of the known labels of rows, each by its `share`, `(n_samples,)`."""
+        share = self.share
+        return np.asarray((self.known if share is None else share).sum(axis=1, dtype=np.float64))
 
     @property
     def share(self) -> NDArray[np.float64] | None:

@@ -164,7 +164,7 @@ class KnownLabelsets:
         if not len(rows.Y):
             raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
         labelsets, number = np.unique(rows.Y.astype(np.int8), axis=0, return_inverse=True)
-        return cls(labelsets, np.bincount(number, rows.sample_weight))
+        return cls(labelsets, np.bincount(number, rows.row_weight))
 
     def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
         """Predict the known labelset with the largest probability in each row.

@@ -27,6 +27,7 @@ from xdcc.base.labels import Labels
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import n_at_once, run_all, side_by_side
 from xdcc.base.threads import n_threads
+from xdcc.base.weights import row_weights
 from xdcc.base.workers import from_all
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import CategoryBins, are_sparse, feature_columns
@@ -144,6 +145,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         {"forest_": ExtraTrees, "oob_proba_": NotRequired[NDArray[np.float64]]}
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _domains = MappingProxyType(
         {
             "n_estimators": Number(low=1, whole=True),
@@ -195,8 +197,9 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         random = generator_from(self.random_state)
         threads = n_threads(self.n_jobs)
         rows, labels, weight = data.X, data.Y, data.sample_weight
-        counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
+        counts = np.arange(len(labels))
         if weight is not None:
+            counts = np.flatnonzero(row_weights(weight))
             rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
         categorical, is_sparse, shape, memory = self._plan(rows, labels, data.feature_types)
         memory.require(f"{self.n_estimators} trees of {shape.n_sampled} rows")

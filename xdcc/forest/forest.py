@@ -9,7 +9,7 @@ shares instead. :func:`grow_forest` encodes what the kernel that grows trees nee
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
+from xdcc.base.weights import row_weights
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
 from xdcc.forest._sketched_growing import KINDS
@@ -39,6 +40,10 @@ _LABEL_BYTES = 8
 """Memory of a label of a row while positive and unknown ones are listed."""
 
 
+def _no_shares() -> NDArray[np.float32]:
+    return np.empty(0, np.float32)
+
+
 @dataclass(frozen=True)
 class LabelRows:
     """Labels of the training rows, as leaves refer to them.
@@ -53,6 +58,10 @@ class LabelRows:
         Mean of each label over the rows, of all workers, in which it is known.
     weight : float32 array of shape (n_rows,) or (0,)
         Positive weights of the rows; empty if all count equally.
+    positive_share, unknown_share : float32 arrays
+        For each of `positive` the weight of the entry as a share of the row's; for each of
+        `unknown`, which then lists all entries that weigh less than their rows, the share that is
+        missing. Empty if entries weigh as much as their rows, or are unknown.
     """
 
     positive_start: NDArray[np.int64]
@@ -61,6 +70,24 @@ class LabelRows:
     unknown: NDArray[np.int32]
     mean: NDArray[np.float64]
     weight: NDArray[np.float32]
+    positive_share: NDArray[np.float32] = field(default_factory=_no_shares)
+    unknown_share: NDArray[np.float32] = field(default_factory=_no_shares)
+
+    @property
+    def positive_rows(self) -> sparse.csr_array:
+        """Shares in which labels are positive, `(n_rows, n_labels)`."""
+        return self._rows(self.positive_start, self.positive, self.positive_share)
+
+    @property
+    def unknown_rows(self) -> sparse.csr_array:
+        """Shares in which labels are unknown, `(n_rows, n_labels)`."""
+        return self._rows(self.unknown_start, self.unknown, self.unknown_share)
+
+    def _rows(
+        self, start: NDArray[np.int64], labels: NDArray[np.int32], share: NDArray[np.float32]
+    ) -> sparse.csr_array:
+        values = share.astype(np.float64) if len(share) else np.ones(len(labels))
+        return sparse.csr_array((values, labels, start), shape=(len(start) - 1, self.n_labels))
 
     @property
     def n_labels(self) -> int:
@@ -179,13 +206,15 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     ----------
     Y : float32 array of shape (n_rows, n_labels)
         0, 1, or NaN where a label is unknown.
-    weight : float32 array of shape (n_rows,) or None
-        Positive weights.
+    weight : float32 array of shape (n_rows,) or (n_rows, n_labels), or None
+        Positive weights of the rows, or weights of the entries, 0 where a label is unknown.
 
     Returns
     -------
     LabelRows
     """
+    if weight is not None and weight.ndim == 2:
+        return _weighted_entries(Y, weight)
     is_unknown = np.isnan(Y)
     positive, unknown = sparse.csr_array(Y == 1), sparse.csr_array(is_unknown)
     by_row = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
@@ -197,6 +226,26 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
         unknown.indices.astype(np.int32),
         mean,
         np.empty(0, np.float32) if weight is None else weight,
+    )
+
+
+def _weighted_entries(Y: Labels, weight: NDArray[np.float32]) -> LabelRows:
+    """List what is positive and what is unknown in each row, by the shares of entries."""
+    of_rows = row_weights(weight)
+    share = weight / of_rows[:, np.newaxis]
+    positive, unknown = sparse.csr_array((Y == 1) * share), sparse.csr_array(1 - share)
+    of_labels = np.stack([(weight * (Y == 1)).sum(axis=0, dtype=np.float64),
+                          weight.sum(axis=0, dtype=np.float64)])
+    true, known = sum_of_all(of_labels)
+    return LabelRows(
+        positive.indptr.astype(np.int64),
+        positive.indices.astype(np.int32),
+        unknown.indptr.astype(np.int64),
+        unknown.indices.astype(np.int32),
+        true / known,
+        of_rows,
+        positive.data.astype(np.float32),
+        unknown.data.astype(np.float32),
     )
 
 
@@ -325,6 +374,8 @@ def join(forests: Sequence[ExtraTrees]) -> ExtraTrees:
         np.concatenate([each.unknown for each in of_labels]),
         of_labels[0].mean,
         np.concatenate([each.weight for each in of_labels]),
+        np.concatenate([each.positive_share for each in of_labels]),
+        np.concatenate([each.unknown_share for each in of_labels]),
     )
     joined = ("kind", "missing", "feature", "threshold", "category_set", "leaf_weight")
     return replace(

@@ -117,6 +117,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         }
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _stored = MappingProxyType(
         {
             "_columns": Columns,
@@ -226,7 +227,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         for feature, values in categories.items():
             n_categories[feature] = len(values)
         text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
-        columns = Columns.learn(data.X, n_categories, data.sample_weight, text_like)
+        columns = Columns.learn(data.X, n_categories, data.row_weight, text_like)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         self._columns = columns
         self.text_like_ = columns.text_like

@@ -70,12 +70,15 @@ def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
 
 def _take(data: FitData, labels: NDArray[np.intp]) -> FitData:
     """Select some labels."""
-    return data._replace(Y=np.take(data.Y, labels, axis=1))
+    weight = data.sample_weight
+    if weight is not None and data.has_entry_weights:
+        weight = np.take(weight, labels, axis=1)
+    return data._replace(Y=np.take(data.Y, labels, axis=1), sample_weight=weight)
 
 
 def _entry_weights(data: FitData) -> Any:
     """Return the weights of known labels and 0 for unknown ones, (n, n_labels)."""
-    return data.known.astype(data.X.dtype) * data.weight[:, np.newaxis].astype(data.X.dtype)
+    return data.entry_weight.astype(data.X.dtype)
 
 
 class FoldPath:
