@@ -302,8 +302,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Stop if entries have weights, but the estimator can learn with those of rows only."""
         if data.has_entry_weights and not self._takes_entry_weights:
             raise ValueError(
-                f"sample_weight is a matrix, but {type(self).__name__} learns with weights of rows, "
-                "(n_samples,); of entries it only takes 0 (unknown) beside the weight of the row."
+                f"sample_weight is a matrix, but {type(self).__name__} learns with weights of "
+                "rows, (n_samples,). The labels of a row need the same weight, or 0 (unknown)."
             )
 
     def _fit_checked(self, data: FitData) -> Self:

@@ -58,9 +58,7 @@ class FitData(NamedTuple):
     learned: Mapping[str, Any] = MappingProxyType({})
     bins: SharedBins | None = None
 
-    def weighted(
-        self, weight: NDArray[np.floating] | None, *, is_whole: bool = True
-    ) -> "FitData":
+    def weighted(self, weight: NDArray[np.floating] | None, *, is_whole: bool = True) -> "FitData":
         """Take checked weights; entries of weight 0 are unknown.
 
         If these rows are all, not a chunk of them, weights of entries that are the same in each

@@ -29,9 +29,9 @@ from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.weights import check_weight
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
+from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
 

@@ -25,7 +25,7 @@ from scipy import sparse
 
 from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import KnownRows, sample_rows
+from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import check_labels
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
@@ -74,6 +74,9 @@ class Measure:
         for all entries together.
     value : callable
         A group's value, given the counts true, predicted, and both; arrays that broadcast.
+    compares_counts : bool
+        Whether the value says which counts are equal: entries then count once each, whatever they
+        weigh, as sums of weights are rounded.
 
     Examples
     --------
@@ -83,10 +86,11 @@ class Measure:
 
     axis: Literal[0, 1] | None
     value: Callable[[Floats, Floats, Floats], Floats]
+    compares_counts: bool = False
 
     def sizes(self, data: FitData) -> Floats:
         """Return the size of each entry in its row, (n_samples, n_labels)."""
-        share = data.share
+        share = None if self.compares_counts else data.share
         return data.known.astype(np.float64) if share is None else share
 
     def row_sizes(self, data: FitData) -> Floats:
@@ -143,7 +147,7 @@ MEASURES: dict[str, Measure] = {
     "example_f1": Measure(1, partial(_f_beta, empty=1.0)),
     "micro_f1": Measure(None, partial(_f_beta, empty=0.0)),
     "macro_f1": Measure(0, partial(_f_beta, empty=0.0)),
-    "subset_accuracy": Measure(1, _exact),
+    "subset_accuracy": Measure(1, _exact, compares_counts=True),
     "hamming_accuracy": Measure(None, _right),
     "jaccard": Measure(1, _jaccard),
 }
@@ -329,13 +333,17 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
 def _of_samples(
     measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
-    entries = KnownRows(data.truth, data.truth, data.known, data.weight, data.share)
-    known, truth, row_weight = entries.known, entries.truth, entries.weight
-    true = entries.row_sums(truth)
+    known, truth, row_weight = data.known, data.truth, data.weight
+    share = None if measure.compares_counts else data.share
+
+    def size(mask: NDArray[Any]) -> Floats:
+        shares = mask if share is None else mask * share
+        return np.asarray(shares.sum(axis=1, dtype=np.float64))
+
+    true = size(truth)
     values = np.empty((len(true), len(predictions)))
     for i, labels in enumerate(predictions):
-        predicted, both = entries.row_sums(labels & known), entries.row_sums(labels & truth)
-        values[:, i] = measure.value(true, predicted, both)
+        values[:, i] = measure.value(true, size(labels & known), size(labels & truth))
 
     def scores(counts: RowCounts) -> Floats:
         weight = counts * row_weight

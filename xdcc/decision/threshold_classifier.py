@@ -126,9 +126,9 @@ class ThresholdClassifier(ClassifierWrapper):
             Features, in any form that the estimator takes.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or, if the estimator takes it, NaN for unknown.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator and for the metric or density. Rows of an
-            `eval_set` count once.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            Weights of the rows, or of entries if the estimator takes them, for the estimator and
+            for the metric or density. Rows of an `eval_set` count once.
         eval_set : sequence of pairs (X, Y), optional
             The last pair is the validation data that thresholds are chosen on; no folds are made
             then.

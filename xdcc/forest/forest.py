@@ -234,8 +234,9 @@ def _weighted_entries(Y: Labels, weight: NDArray[np.float32]) -> LabelRows:
     of_rows = row_weights(weight)
     share = weight / of_rows[:, np.newaxis]
     positive, unknown = sparse.csr_array((Y == 1) * share), sparse.csr_array(1 - share)
-    of_labels = np.stack([(weight * (Y == 1)).sum(axis=0, dtype=np.float64),
-                          weight.sum(axis=0, dtype=np.float64)])
+    of_labels = np.stack(
+        [(weight * (Y == 1)).sum(axis=0, dtype=np.float64), weight.sum(axis=0, dtype=np.float64)]
+    )
     true, known = sum_of_all(of_labels)
     return LabelRows(
         positive.indptr.astype(np.int64),

@@ -17,8 +17,8 @@ def log_loss(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = None) 
         0, 1, or NaN if the label is unknown.
     Y_proba : array-like or sparse matrix, shape (n_samples, n_labels)
         Probabilities that labels are 1.
-    sample_weight : array-like, shape (n_samples,), optional
-        Weights of the samples.
+    sample_weight : array-like, shape (n_samples,) or (n_samples, n_labels), optional
+        Weights of the samples or entries.
 
     Returns
     -------

@@ -257,4 +257,3 @@ def test_other_shapes():
         train(matrix(W[:7]))
     with pytest.raises(ValueError, match="Invalid shape"):
         matrix(W[..., np.newaxis])
-
