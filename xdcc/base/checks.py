@@ -124,7 +124,7 @@ def check_fit_weight(
     sample_weight = as_pandas(sample_weight, "sample_weight")
     if is_named and len(label_names) > 1:
         sample_weight = labels_in_order(sample_weight, label_names.tolist(), "sample_weight")
-    return check_weight(sample_weight, n_samples, label_names, some_positive=some_positive)
+    return check_weight(sample_weight, n_samples, label_names.tolist(), some_positive=some_positive)
 
 
 def learned_by(estimator: Any) -> dict[str, Any]:

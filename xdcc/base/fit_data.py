@@ -200,7 +200,7 @@ class FitData(NamedTuple):
         return self._replace(
             X=self.X[:, labels].astype(np.float32),
             Y=np.ascontiguousarray(self.Y[:, labels]),
-            sample_weight=weight[:, labels] if self.has_entry_weights else weight,
+            sample_weight=weight[:, labels] if weight is not None and weight.ndim == 2 else weight,
         )
 
     def part(self, rows: NDArray[np.intp]) -> "FitData":

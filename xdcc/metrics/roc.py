@@ -176,6 +176,11 @@ def _ranked(
 
 
 def _together(blocks: Iterable[KnownRows[Floats]]) -> KnownRows[Floats]:
-    *parts, shares = zip(*blocks, strict=True)
-    share = None if shares[0] is None else np.concatenate(shares)
-    return KnownRows(*map(np.concatenate, parts), share)
+    truth, predicted, known, weight, shares = zip(*blocks, strict=True)
+    return KnownRows(
+        np.concatenate(truth),
+        np.concatenate(predicted),
+        np.concatenate(known),
+        np.concatenate(weight),
+        None if shares[0] is None else np.concatenate(shares),
+    )
