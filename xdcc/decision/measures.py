@@ -74,9 +74,6 @@ class Measure:
         for all entries together.
     value : callable
         A group's value, given the counts true, predicted, and both; arrays that broadcast.
-    compares_counts : bool
-        Whether the value says which counts are equal: entries then count once each, whatever they
-        weigh, as sums of weights are rounded.
 
     Examples
     --------
@@ -86,12 +83,18 @@ class Measure:
 
     axis: Literal[0, 1] | None
     value: Callable[[Floats, Floats, Floats], Floats]
-    compares_counts: bool = False
 
     def sizes(self, data: FitData) -> Floats:
         """Return the size of each entry in its row, (n_samples, n_labels)."""
-        share = None if self.compares_counts else data.share
+        share = self.shares(data)
         return data.known.astype(np.float64) if share is None else share
+
+    def shares(self, data: FitData) -> Floats | None:
+        """Return weights of entries as shares of their rows', or None if all count as 1.
+
+        Whether a row is right does not depend on the weights in it, and sums of them are rounded.
+        """
+        return None if self.value is _exact else data.share
 
     def row_sizes(self, data: FitData) -> Floats:
         """Return the size of each row if all are one group, (n_samples,)."""
@@ -147,7 +150,7 @@ MEASURES: dict[str, Measure] = {
     "example_f1": Measure(1, partial(_f_beta, empty=1.0)),
     "micro_f1": Measure(None, partial(_f_beta, empty=0.0)),
     "macro_f1": Measure(0, partial(_f_beta, empty=0.0)),
-    "subset_accuracy": Measure(1, _exact, compares_counts=True),
+    "subset_accuracy": Measure(1, _exact),
     "hamming_accuracy": Measure(None, _right),
     "jaccard": Measure(1, _jaccard),
 }
@@ -334,7 +337,7 @@ def _of_samples(
     measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     known, truth, row_weight = data.known, data.truth, data.weight
-    share = None if measure.compares_counts else data.share
+    share = measure.shares(data)
 
     def size(mask: NDArray[Any]) -> Floats:
         shares = mask if share is None else mask * share
