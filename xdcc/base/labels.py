@@ -228,7 +228,10 @@ def _label_values(labels: LabelRows, names: NDArray[np.object_], soft: bool) -> 
             row, column = np.argwhere(~valid)[0]
             hint = "Only binary classification is supported."
             if in_range[row, column]:
-                hint = "MultiLabelXGBClassifier takes probabilities with soft_labels=True."
+                hint = (
+                    "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels take "
+                    "probabilities with soft_labels=True."
+                )
             row += rows.start
             raise ValueError(
                 f"Unknown label type: Y holds {labels.entry(row, column)} in row {row} for label "

@@ -268,7 +268,8 @@ class ConstantLabels(NamedTuple):
         known = data.known & (data.weight[:, np.newaxis] > 0)
         n_known = sum_of_all(known.sum(axis=0))
         n_present = sum_of_all((data.truth & known).sum(axis=0))
-        is_constant = (n_present == 0) | (n_present == n_known)
+        n_absent = sum_of_all(((data.Y == 0) & known).sum(axis=0))
+        is_constant = (n_absent == n_known) | (n_present == n_known)
         value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
         return cls(value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan))
 

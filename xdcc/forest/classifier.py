@@ -88,6 +88,8 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         `oob_proba` it is 0.632.
     oob_proba : bool, default=False
         Whether to compute `oob_proba_` in `fit`.
+    soft_labels : bool, default=False
+        Whether Y may hold probabilities: a label y is present in a share y of the row's weight.
     max_bin : int, default=255
         Most bins into which the values of a feature that is not sparse are divided, up to 255.
     categorical_features : array-like of bool or int, or None, default=None
@@ -156,6 +158,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             "sketch_size": Either(Choice(("auto",)), Number(low=1, whole=True), None),
             "max_samples": Either(Share(), None),
             "oob_proba": Switch(),
+            "soft_labels": Switch(),
             "max_bin": Number(low=2, high=255, whole=True),
             "categorical_features": Anything(),
         }
@@ -167,6 +170,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     sketch_size: Literal["auto"] | int | None = "auto"
     max_samples: float | None = None
     oob_proba: bool = False
+    soft_labels: bool = False
     max_bin: int = 255
     categorical_features: ArrayLike | None = None
     random_state: int | np.random.RandomState | None = None

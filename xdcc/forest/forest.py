@@ -21,7 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
-from xdcc.base.weights import row_weights
+from xdcc.base.weights import by_entry, row_weights
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
 from xdcc.forest._sketched_growing import KINDS
@@ -59,9 +59,10 @@ class LabelRows:
     weight : float32 array of shape (n_rows,) or (0,)
         Positive weights of the rows; empty if all count equally.
     positive_share, unknown_share : float32 arrays
-        For each of `positive` the weight of the entry as a share of the row's; for each of
-        `unknown`, which then lists all entries that weigh less than their rows, the share that is
-        missing. Empty if entries weigh as much as their rows, or are unknown.
+        For each of `positive` the label, 1 or a probability, times the weight of the entry as a
+        share of the row's; for each of `unknown`, which then lists all entries that weigh less than
+        their rows, the share that is missing. Empty if labels are 0, 1 or unknown, and known ones
+        weigh as much as their rows.
     """
 
     positive_start: NDArray[np.int64]
@@ -205,7 +206,7 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     Parameters
     ----------
     Y : float32 array of shape (n_rows, n_labels)
-        0, 1, or NaN where a label is unknown.
+        0, 1, or NaN where a label is unknown; or probabilities.
     weight : float32 array of shape (n_rows,) or (n_rows, n_labels), or None
         Positive weights of the rows, or weights of the entries, 0 where a label is unknown.
 
@@ -213,8 +214,8 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     -------
     LabelRows
     """
-    if weight is not None and weight.ndim == 2:
-        return _weighted_entries(Y, weight)
+    if ((Y > 0) & (Y < 1)).any() or (weight is not None and weight.ndim == 2):
+        return _shared_label_rows(Y, weight)
     is_unknown = np.isnan(Y)
     positive, unknown = sparse.csr_array(Y == 1), sparse.csr_array(is_unknown)
     by_row = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
@@ -229,22 +230,21 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     )
 
 
-def _weighted_entries(Y: Labels, weight: NDArray[np.float32]) -> LabelRows:
+def _shared_label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     """List what is positive and what is unknown in each row, by the shares of entries."""
-    of_rows = row_weights(weight)
-    share = weight / of_rows[:, np.newaxis]
-    positive, unknown = sparse.csr_array((Y == 1) * share), sparse.csr_array(1 - share)
-    of_labels = np.stack(
-        [(weight * (Y == 1)).sum(axis=0, dtype=np.float64), weight.sum(axis=0, dtype=np.float64)]
-    )
-    true, known = sum_of_all(of_labels)
+    every = np.ones(len(Y), np.float32) if weight is None else weight
+    of_entries = by_entry(every) * ~np.isnan(Y)
+    share = of_entries / by_entry(row_weights(every))
+    positive, unknown = sparse.csr_array(np.nan_to_num(Y) * share), sparse.csr_array(1 - share)
+    of_positive = (of_entries * np.nan_to_num(Y)).sum(axis=0, dtype=np.float64)
+    mean = sum_of_all(of_positive) / sum_of_all(of_entries.sum(axis=0, dtype=np.float64))
     return LabelRows(
         positive.indptr.astype(np.int64),
         positive.indices.astype(np.int32),
         unknown.indptr.astype(np.int64),
         unknown.indices.astype(np.int32),
-        true / known,
-        of_rows,
+        mean,
+        np.empty(0, np.float32) if weight is None else row_weights(weight),
         positive.data.astype(np.float32),
         unknown.data.astype(np.float32),
     )
