@@ -177,6 +177,7 @@ int, default="sumGain"
         }
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _domains = MappingProxyType(
         {
             **TreeBoosterEstimator._domains,

@@ -204,6 +204,7 @@ int, default="maxGain"
         }
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _domains = MappingProxyType(
         {
             **TreeBoosterEstimator._domains,

@@ -28,9 +28,10 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight, row_blocks
+from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
+from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
 
@@ -164,7 +165,7 @@ class KnownLabelsets:
         if not len(rows.Y):
             raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
         labelsets, number = np.unique(rows.Y.astype(np.int8), axis=0, return_inverse=True)
-        return cls(labelsets, np.bincount(number, rows.sample_weight))
+        return cls(labelsets, np.bincount(number, rows.row_weight))
 
     def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
         """Predict the known labelset with the largest probability in each row.

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight
+from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 from xdcc.decision.measures import Measure, measure_named, validation_data
 

@@ -172,6 +172,10 @@ def _check_label_rows(labels: LabelRows) -> int:
     _check_indices(labels.unknown, n_labels, "unknown")
     require(labels.mean.ndim == 1 and ((labels.mean >= 0) & (labels.mean <= 1)).all(), "mean")
     require(labels.weight.shape in ((n_rows,), (0,)) and (labels.weight > 0).all(), "weight")
+    for name in ("positive", "unknown"):
+        share = getattr(labels, f"{name}_share")
+        require(share.shape in (getattr(labels, name).shape, (0,)), f"{name}_share")
+        require(((share >= 0) & (share <= 1)).all(), f"{name}_share")
     return n_rows
 
 
