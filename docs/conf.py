@@ -45,7 +45,7 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autosummary_context = {
     "constants": {
-        "xdcc.baselines": ["ORDERS", "Order"],
+        "xdcc.comparators.baselines": ["ORDERS", "Order"],
         "xdcc.boosting": ["BOOSTER_PARAMS", "SPLIT_METHODS", "SPLIT_METHOD_NUMBERS"],
     }
 }

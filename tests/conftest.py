@@ -31,7 +31,7 @@ WITHOUT_DATA = "without data"
 
 sys.path[:] = [*(entry for entry in sys.path if Path(entry).resolve() != ROOT), str(ROOT)]
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OMP_NUM_THREADS"] = "1"
 
 settings.register_profile("shared machine", settings(deadline=None))
 settings.load_profile("shared machine")

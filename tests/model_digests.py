@@ -44,11 +44,11 @@ MODULES = (
     "xdcc.boosting",
     "xdcc.automatic",
     "xdcc.chain",
-    "xdcc.rdt",
-    "xdcc.boomer",
-    "xdcc.lacovac",
-    "xdcc.ctbn",
-    "xdcc.baselines",
+    "xdcc.comparators.rdt",
+    "xdcc.comparators.boomer",
+    "xdcc.comparators.lacovac",
+    "xdcc.comparators.ctbn",
+    "xdcc.comparators.baselines",
     "xdcc.decision",
     "xdcc.decision.labelsets",
     "xdcc.decision.f1_maximiser",
@@ -373,7 +373,7 @@ MODEL_OF: dict[str, Callable[[Any], Any]] = {
     "MultiLabelClassifier": lambda fitted: fitted.oof_proba_,
     "OrderFreeChainClassifier": lambda fitted: fitted.oof_proba_,
 }
-"""What says most of a model, as something with a digest: exact, and in no module's terms."""
+"""Functions that return the main content of a model as plain arrays or text, for its digest."""
 
 
 def predictions_of(fitted: Any, X: Any, suffix: str) -> Digests:

@@ -1,4 +1,4 @@
-"""What estimators say about bad parameters: the name, the value, and what is allowed.
+"""Messages about bad parameters: they have the name, the value, and what is allowed.
 
 The tests go over every estimator, so that a new one is held to the same.
 """

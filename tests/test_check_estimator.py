@@ -8,7 +8,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.baselines import (
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.comparators.baselines import (
     HOMER,
     LPBR,
     BinaryRelevance,
@@ -18,15 +20,13 @@ from xdcc.baselines import (
     ProbabilisticClassifierChain,
     ProbabilisticEnsembleOfChains,
 )
-from xdcc.boomer import BoomerClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.rdt import RandomDecisionTreeClassifier
 
 ESTIMATORS = [
     MultiLabelXGBClassifier(n_estimators=3, n_jobs=1),

@@ -28,7 +28,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.baselines import (
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.comparators.baselines import (
     HOMER,
     LPBR,
     BinaryRelevance,
@@ -38,14 +40,12 @@ from xdcc.baselines import (
     ProbabilisticClassifierChain,
     ProbabilisticEnsembleOfChains,
 )
-from xdcc.boomer import BoomerClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.rdt import RandomDecisionTreeClassifier
 
 X, Y = make_multilabel_classification(
     n_samples=90, n_features=6, n_classes=3, n_labels=2, random_state=0

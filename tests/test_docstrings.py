@@ -32,7 +32,7 @@ NEEDED = {"xdcc.serving.onnx_export": "onnxruntime"}
 
 
 def names_in_all(module):
-    """What a package names in its `__all__`; the package `xdcc` names only what others have."""
+    """The names in a package's `__all__`; none for `xdcc`, which only repeats others' names."""
     return [] if module is xdcc else getattr(module, "__all__", [])
 
 

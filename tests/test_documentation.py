@@ -264,7 +264,7 @@ KEYWORD = re.compile(r"(?<![\w.\"'\]])([a-z_]\w*)=(?!=)")
 
 
 OF_OTHERS = {"intra_op_num_threads", "model_type"}
-"""Of ONNX Runtime and nvForest."""
+"""Keyword arguments of ONNX Runtime and nvForest."""
 
 
 def public_keywords():

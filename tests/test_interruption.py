@@ -1,4 +1,4 @@
-"""What happens to a training from outside: Ctrl-C, an exception at any time, a clock that jumps.
+"""Interruptions of a training: Ctrl-C, an exception at any time, a clock that jumps.
 
 The estimator is unfitted or as before, and goes on; what the clock says changes nothing.
 """

@@ -13,16 +13,21 @@ from sklearn.tree import DecisionTreeClassifier
 
 import xdcc
 from xdcc import metrics
-from xdcc.baselines import BinaryRelevance, ClassifierChain, EnsembleOfChains, LabelPowerset
-from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.baselines import (
+    BinaryRelevance,
+    ClassifierChain,
+    EnsembleOfChains,
+    LabelPowerset,
+)
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.lacovac import LaCovaCClassifier
 from xdcc.model_selection import LabelStratifiedKFold
-from xdcc.rdt import RandomDecisionTreeClassifier
 
 
 def some_labels(n_rows=200, n_labels=4, unknown=0.0, seed=0):

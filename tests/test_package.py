@@ -15,8 +15,9 @@ import pytest
 import sklearn.base
 
 import xdcc
-from xdcc import baselines, boomer, boosting, chain, ctbn, lacovac, rdt
+from xdcc import boosting, chain, comparators
 from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.comparators import baselines, boomer, ctbn, lacovac, rdt
 
 HEAVY = {"numpy", "scipy", "pandas", "sklearn", "xgboost", "matplotlib", "dask"}
 
@@ -32,7 +33,7 @@ def test_import_is_lazy():
     assert "xdcc" in loaded
     assert not HEAVY & set(loaded)
     own = {name for name in loaded if name.startswith("xdcc.")}
-    assert own == {"xdcc.base", "xdcc.base.booster_reader"}
+    assert own == {"xdcc.base", "xdcc.base.booster_reader", "xdcc.base.lazy_import"}
 
 
 def test_version_and_names_are_lazy():
@@ -45,11 +46,27 @@ def test_version_and_names_are_lazy():
 def test_an_estimator_is_imported_when_it_is_used():
     before, after = in_new_interpreter(
         "import xdcc\n"
-        "before = 'xdcc.rdt' in sys.modules\n"
+        "before = 'xdcc.comparators.rdt' in sys.modules\n"
         "name = xdcc.RandomDecisionTreeClassifier.__name__\n"
-        "print(json.dumps([before, 'xdcc.rdt' in sys.modules]))"
+        "print(json.dumps([before, 'xdcc.comparators.rdt' in sys.modules]))"
     )
     assert (before, after) == (False, True)
+
+
+def test_a_comparator_is_imported_when_it_is_used():
+    loaded = in_new_interpreter(
+        "import xdcc\nxdcc.comparators.ctbn\nprint(json.dumps(list(sys.modules)))"
+    )
+    packages = {f"xdcc.comparators.{name}" for name in comparators.__all__}
+    assert packages & set(loaded) == {"xdcc.comparators.ctbn"}
+
+
+def test_all_comparators_are_listed():
+    found = [module.name for module in iter_modules(comparators.__path__)]
+    assert comparators.__all__ == found
+    message = r"^module .xdcc\.comparators. has no attribute .homer.$"
+    with pytest.raises(AttributeError, match=message):
+        _ = comparators.homer
 
 
 def test_version_is_that_of_the_installed_package():
@@ -100,11 +117,12 @@ def test_type_checkers_see_the_same_names():
     assert imported == modules | estimators
 
 
-def test_error_for_sources_without_compiled_kernels(tmp_path):
+@pytest.mark.parametrize("used", ["RandomDecisionTreeClassifier", "comparators.rdt", "forest"])
+def test_error_for_sources_without_compiled_kernels(tmp_path, used):
     sources = Path(__file__).parents[1] / "xdcc"
     shutil.copytree(sources, tmp_path / "xdcc", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
-        [sys.executable, "-c", "import xdcc; xdcc.rdt"],
+        [sys.executable, "-c", f"import xdcc; xdcc.{used}"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

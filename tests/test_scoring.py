@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from xdcc import metrics
 from xdcc.base.labels import label_scores
-from xdcc.lacovac import LaCovaCClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.scoring import get_scorer, scorer_names
 
 RANDOM = np.random.default_rng(0)

@@ -13,83 +13,82 @@ array([[1, 0, 0, 1, 1, 1, 0],
        [0, 0, 0, 0, 1, 0, 1]])
 """
 
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from xdcc.base import booster_reader as _booster_reader
+from xdcc.base.lazy_import import import_package as _module
 
 if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and editors
     from xdcc import automatic as automatic
     from xdcc import base as base
-    from xdcc import baselines as baselines
-    from xdcc import boomer as boomer
     from xdcc import boosting as boosting
     from xdcc import chain as chain
-    from xdcc import ctbn as ctbn
+    from xdcc import comparators as comparators
     from xdcc import dask as dask
     from xdcc import data as data
     from xdcc import decision as decision
     from xdcc import explain as explain
     from xdcc import forest as forest
     from xdcc import kernels as kernels
-    from xdcc import lacovac as lacovac
     from xdcc import linear as linear
     from xdcc import metrics as metrics
     from xdcc import model_selection as model_selection
-    from xdcc import rdt as rdt
     from xdcc import scoring as scoring
     from xdcc import serving as serving
     from xdcc.automatic import MultiLabelClassifier as MultiLabelClassifier
-    from xdcc.baselines import HOMER as HOMER
-    from xdcc.baselines import LPBR as LPBR
-    from xdcc.baselines import BinaryRelevance as BinaryRelevance
-    from xdcc.baselines import ClassifierChain as ClassifierChain
-    from xdcc.baselines import EnsembleOfChains as EnsembleOfChains
-    from xdcc.baselines import LabelPowerset as LabelPowerset
-    from xdcc.baselines import ProbabilisticClassifierChain as ProbabilisticClassifierChain
-    from xdcc.baselines import ProbabilisticEnsembleOfChains as ProbabilisticEnsembleOfChains
-    from xdcc.boomer import BoomerClassifier as BoomerClassifier
     from xdcc.boosting import MultiLabelXGBClassifier as MultiLabelXGBClassifier
     from xdcc.chain import DynamicChainClassifier as DynamicChainClassifier
     from xdcc.chain import OrderFreeChainClassifier as OrderFreeChainClassifier
-    from xdcc.ctbn import CTBNClassifier as CTBNClassifier
-    from xdcc.ctbn import CTBNMixtureClassifier as CTBNMixtureClassifier
+    from xdcc.comparators.baselines import HOMER as HOMER
+    from xdcc.comparators.baselines import LPBR as LPBR
+    from xdcc.comparators.baselines import BinaryRelevance as BinaryRelevance
+    from xdcc.comparators.baselines import ClassifierChain as ClassifierChain
+    from xdcc.comparators.baselines import EnsembleOfChains as EnsembleOfChains
+    from xdcc.comparators.baselines import LabelPowerset as LabelPowerset
+    from xdcc.comparators.baselines import (
+        ProbabilisticClassifierChain as ProbabilisticClassifierChain,
+    )
+    from xdcc.comparators.baselines import (
+        ProbabilisticEnsembleOfChains as ProbabilisticEnsembleOfChains,
+    )
+    from xdcc.comparators.boomer import BoomerClassifier as BoomerClassifier
+    from xdcc.comparators.ctbn import CTBNClassifier as CTBNClassifier
+    from xdcc.comparators.ctbn import CTBNMixtureClassifier as CTBNMixtureClassifier
+    from xdcc.comparators.lacovac import LaCovaCClassifier as LaCovaCClassifier
+    from xdcc.comparators.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
+    from xdcc.comparators.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
     from xdcc.decision import KnownLabelsets as KnownLabelsets
     from xdcc.decision import ThresholdClassifier as ThresholdClassifier
     from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
     from xdcc.forest import SketchedExtraTreesClassifier as SketchedExtraTreesClassifier
-    from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
-    from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
     from xdcc.linear import LogisticLabels as LogisticLabels
-    from xdcc.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
 
 __version__: str
 
 _PACKAGES = {
     "MultiLabelClassifier": "automatic",
-    "HOMER": "baselines",
-    "LPBR": "baselines",
-    "BinaryRelevance": "baselines",
-    "ClassifierChain": "baselines",
-    "EnsembleOfChains": "baselines",
-    "LabelPowerset": "baselines",
-    "ProbabilisticClassifierChain": "baselines",
-    "ProbabilisticEnsembleOfChains": "baselines",
-    "BoomerClassifier": "boomer",
+    "HOMER": "comparators.baselines",
+    "LPBR": "comparators.baselines",
+    "BinaryRelevance": "comparators.baselines",
+    "ClassifierChain": "comparators.baselines",
+    "EnsembleOfChains": "comparators.baselines",
+    "LabelPowerset": "comparators.baselines",
+    "ProbabilisticClassifierChain": "comparators.baselines",
+    "ProbabilisticEnsembleOfChains": "comparators.baselines",
+    "BoomerClassifier": "comparators.boomer",
     "MultiLabelXGBClassifier": "boosting",
     "DynamicChainClassifier": "chain",
     "OrderFreeChainClassifier": "chain",
-    "CTBNClassifier": "ctbn",
-    "CTBNMixtureClassifier": "ctbn",
+    "CTBNClassifier": "comparators.ctbn",
+    "CTBNMixtureClassifier": "comparators.ctbn",
     "KnownLabelsets": "decision",
     "ThresholdClassifier": "decision",
     "TunedDecisionClassifierCV": "decision",
     "SketchedExtraTreesClassifier": "forest",
-    "LaCovaCClassifier": "lacovac",
-    "LaCovaCForestClassifier": "lacovac",
+    "LaCovaCClassifier": "comparators.lacovac",
+    "LaCovaCForestClassifier": "comparators.lacovac",
     "LogisticLabels": "linear",
-    "RandomDecisionTreeClassifier": "rdt",
+    "RandomDecisionTreeClassifier": "comparators.rdt",
 }
 """The package of each estimator."""
 
@@ -131,21 +130,6 @@ def _modules() -> list[str]:
     from pkgutil import iter_modules
 
     return [module.name for module in iter_modules(__path__)]
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(f"{__name__}.{name}")
-    except ImportError as error:
-        from pathlib import Path
-
-        folder = Path(__path__[0])
-        if (error.name or "").startswith(__name__) and any(folder.glob("*/*.pyx")):
-            raise ImportError(
-                f"{folder} contains the sources of xdcc, not the installed package. Start Python "
-                "in another folder or with -P, or compile the sources with: pip install -e ."
-            ) from error
-        raise
 
 
 def _unknown_name_message(name: str) -> str:

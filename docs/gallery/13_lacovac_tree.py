@@ -2,9 +2,9 @@
 A readable tree with LaCovaC
 ============================
 
-:class:`~xdcc.lacovac.LaCovaCClassifier` grows one tree for all labels. A node splits the rows by a
-feature, or splits the *labels* into groups that do not depend on each other in the rows of the
-node. A leaf lists the labelsets of its rows.
+:class:`~xdcc.comparators.lacovac.LaCovaCClassifier` grows one tree for all labels. A node splits
+the rows by a feature, or splits the *labels* into groups that do not depend on each other in the
+rows of the node. A leaf lists the labelsets of its rows.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree import plot_tree as draw_single
 
 import xdcc
-from xdcc.lacovac import export_text, plot_tree
+from xdcc.comparators.lacovac import export_text, plot_tree
 
 # %%
 # Generate data about cars with known rules, so that you can verify the tree: a large engine means

@@ -2,9 +2,9 @@
 Readable rules with BOOMER
 ==========================
 
-:class:`~xdcc.boomer.BoomerClassifier` boosts rules. If the conditions of a rule hold, it adds to
-the scores of one label or of all labels. The first rule, the default rule, always holds. You can
-read the rules one by one.
+:class:`~xdcc.comparators.boomer.BoomerClassifier` boosts rules. If the conditions of a rule hold,
+it adds to the scores of one label or of all labels. The first rule, the default rule, always holds.
+You can read the rules one by one.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Label sequences of random decision trees
 ========================================
 
-:class:`~xdcc.rdt.RandomDecisionTreeClassifier` draws random tests on features and on labels instead
-of fitting them. A forest therefore does not depend on a label order, and a chain can decide the
-most certain label next, in a different order for each row.
+:class:`~xdcc.comparators.rdt.RandomDecisionTreeClassifier` draws random tests on features and on
+labels instead of fitting them. A forest therefore does not depend on a label order, and a chain can
+decide the most certain label next, in a different order for each row.
 """
 
 import itertools

@@ -2,15 +2,16 @@
 Tree-structured networks of labels
 ==================================
 
-In a :class:`~xdcc.ctbn.CTBNClassifier`, each label depends on the features and on at most one other
-label, its parent. :class:`~xdcc.ctbn.CTBNMixtureClassifier` is a mixture of several such trees. The
-plots correspond to Figures 1 and 2 of the MC paper, with labels generated from known trees.
+In a :class:`~xdcc.comparators.ctbn.CTBNClassifier`, each label depends on the features and on at
+most one other label, its parent. :class:`~xdcc.comparators.ctbn.CTBNMixtureClassifier` is a mixture
+of several such trees. The plots correspond to Figures 1 and 2 of the MC paper, with labels
+generated from known trees.
 """
 
 import numpy as np
 import pandas as pd
 
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
 
 random = np.random.default_rng(0)
 

@@ -25,7 +25,7 @@ _LEVELS = (2, 5, 12, 30, 60, 100, 150, 200)
 
 
 class Kind(NamedTuple):
-    """What a table is like."""
+    """A table's properties."""
 
     n_features: int = 50
     lowest: float = -2.5  # mean log-odds of the labels, at least and at most

@@ -23,7 +23,7 @@ from xdcc.data.dataset import as_labels
 from xdcc.data.registry import DATASETS as KNOWN
 
 N_LABELS = 10
-"""Of rcv1 in the MC paper."""
+"""Number of labels of rcv1 in the MC paper."""
 
 WHOLE_FILES = ("flags", "emotions", "birds", "genbase", "medical", "cal500", "langlog", "scene",
                "yeast", "slashdot", "enron")  # fmt: skip

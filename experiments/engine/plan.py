@@ -76,7 +76,7 @@ class Group:
             return [Choice(task, self.rules[0], np.nan) for task in finals]
         if self.measure is None or not self.tuning_tasks():
             return [Choice(t, r, np.nan) for t in self.finals for r in self.rules]
-        records = [[store.read(task) for task in tasks] for tasks in self.trials]
+        records = [[store.read(task.name) for task in tasks] for tasks in self.trials]
         if any(record is None for of_draw in records for record in of_draw):
             return None
         measure = MEASURES[self.measure]

@@ -49,7 +49,7 @@ class CallInProcess:
 
     @property
     def sentinel(self) -> int:
-        """What `multiprocessing.connection.wait` takes."""
+        """The handle for `multiprocessing.connection.wait`."""
         return self._process.sentinel
 
     def is_alive(self) -> bool:

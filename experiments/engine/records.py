@@ -31,7 +31,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -121,9 +121,6 @@ def flush_folder(folder: Path) -> None:
         raise StorageError(error.errno, f"cannot write {folder}: {error.strerror}") from error
 
 
-if TYPE_CHECKING:
-    from experiments.engine.task import Task
-
 PACK = ".jsonl.gz"
 """Ending of a packed file."""
 
@@ -198,12 +195,12 @@ def failure_of(kind: str, message: str, trace: str | None = None) -> dict[str, A
 
 
 def make_record(
-    task: "Task",
+    key: dict[str, Any],
     result: dict[str, Any] | None,
     error: dict[str, Any] | None,
     run: dict[str, Any],
 ) -> Record:
-    """Return a record, with the properties of this process and machine."""
+    """Return a record with this key, and with the properties of this process and machine."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run |= {
         "peak_memory": peak / 2**10 if platform.system() == "Linux" else peak / 2**20,
@@ -211,7 +208,7 @@ def make_record(
         "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return {"key": task.key(), "result": result, "error": error, "run": run}
+    return {"key": key, "result": result, "error": error, "run": run}
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
@@ -305,27 +302,34 @@ class RecordStore:
         self._packs: dict[Path, Pack] = {}
         self._versions: dict[Path, tuple[int, ...]] = {}
 
-    def path(self, task: "Task") -> Path:
-        """Return where the loose record of a task is, or would be."""
-        return self._loose_path(task.name)
+    def path(self, name: str) -> Path:
+        """Return where the loose record of this name is, or would be."""
+        return self.folder / f"{name}.json"
 
-    def arrays_path(self, task: "Task") -> Path:
-        """Return where the predictions of a task are, or would be."""
-        return self.folder / f"{task.name}.npz"
+    def arrays_path(self, name: str) -> Path:
+        """Return where the predictions beside a record are, or would be."""
+        return self.folder / f"{name}.npz"
 
     def pack_path(self, study: str) -> Path:
         """Return where the packed records of a study are, or would be."""
         return self.folder / f"{study}{PACK}"
 
-    def read(self, task: "Task") -> Record | None:
-        """Return the record of a task, or None if it is missing or broken."""
-        return self._read(task.name)
+    def read(self, name: str) -> Record | None:
+        """Return a record, or None if it is missing or broken."""
+        loose = self._read_loose(name)
+        if loose is not None:
+            return loose
+        line = self._packed_line(name)
+        if line is None:
+            self._read_packs()
+            line = self._packed_line(name)
+        return None if line is None else _content(line)
 
     def read_all(self) -> Iterator[Record]:
         """Read every valid record of the folder, in the order of their names."""
         self._read_packs()
         for name in sorted({*self.loose_names(), *self._packed()}):
-            record = self._read(name)
+            record = self.read(name)
             if record is not None:
                 yield record
 
@@ -334,7 +338,7 @@ class RecordStore:
         found = self.folder.glob("*/*.json")
         return sorted(f"{path.parent.name}/{path.stem}" for path in found)
 
-    def write(self, task: "Task", record: Record, arrays: Arrays | None = None) -> None:
+    def write(self, name: str, record: Record, arrays: Arrays | None = None) -> None:
         """Write a loose record, after the predictions, if they are kept.
 
         Raises
@@ -343,9 +347,9 @@ class RecordStore:
             If the disk is full or the folder cannot be written to. Old files stay.
         """
         if arrays is not None:
-            with atomic(self.arrays_path(task)) as file:
+            with atomic(self.arrays_path(name)) as file:
                 np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-        with atomic(self.path(task)) as file:
+        with atomic(self.path(name)) as file:
             file.write(record_line(record))
 
     def pack(self, studies: Mapping[str, Collection[str]]) -> dict[Path, int]:
@@ -394,30 +398,17 @@ class RecordStore:
             for path in changed:
                 flush_folder(path.parent)
             for name in loose.keys() & self._packed().keys():
-                path = self._loose_path(name)
+                path = self.path(name)
                 path.unlink()
                 with suppress(OSError):  # it has other records, or predictions
                     path.parent.rmdir()
             return changed
 
-    def _loose_path(self, name: str) -> Path:
-        return self.folder / f"{name}.json"
-
-    def _read(self, name: str) -> Record | None:
-        loose = self._read_loose(name)
-        if loose is not None:
-            return loose
-        line = self._packed_line(name)
-        if line is None:
-            self._read_packs()
-            line = self._packed_line(name)
-        return None if line is None else _content(line)
-
     def _packed_line(self, name: str) -> bytes | None:
         return next((p.lines[name] for p in self._packs.values() if name in p.lines), None)
 
     def _read_loose(self, name: str) -> Record | None:
-        path = self._loose_path(name)
+        path = self.path(name)
         try:
             parsed = parse_record(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):

@@ -46,7 +46,7 @@ type Labels = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Split:
-    """What a decision rule receives: the training part, and the features of the rows to predict."""
+    """Input of a decision rule: the training part, and the features of the rows to predict."""
 
     train: MultiLabelDataset  # what the model was trained on
     X: Any  # the rows to predict

@@ -82,7 +82,7 @@ def load_results(
     absent = missing_methods(config)
 
     def read(task: Task) -> Record | None:
-        record = store.read(task)
+        record = store.read(task.name)
         if record is not None:
             cpu_seconds[task.name] = record["run"]["cpu_time"]
         return record

@@ -142,11 +142,11 @@ class Runner:
         return [task for task in tasks if self._is_missing(task)]
 
     def _is_missing(self, task: Task) -> bool:
-        record = self.store.read(task)
+        record = self.store.read(task.name)
         if record is None or (self.retry_failed and record["error"] is not None):
             return True
         wants_arrays = self._keeps(task) and record["error"] is None
-        return wants_arrays and not self.store.arrays_path(task).exists()
+        return wants_arrays and not self.store.arrays_path(task.name).exists()
 
     def _untried(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks that this run has not queued yet, once each, and remember them."""
@@ -198,12 +198,12 @@ class Runner:
             self._record_failure(worker.task, "Killed", f"the process was ended by {name}")
         elif status != DONE:
             self._record_failure(worker.task, "Ended", f"the process ended with status {status}")
-        record = self.store.read(worker.task)
+        record = self.store.read(worker.task.name)
         if record is not None:
             self.on_end(worker.task, record)
 
     def _record_failure(self, task: Task, kind: str, message: str) -> None:
-        self.store.write(task, make_record(task, None, failure_of(kind, message), {}))
+        self.store.write(task.name, make_record(task.key(), None, failure_of(kind, message), {}))
 
 
 def _server() -> ForkServerContext:

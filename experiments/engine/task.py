@@ -112,7 +112,7 @@ def execute(task: Task) -> tuple[Record, Arrays]:
     run["wall_time"] = time.perf_counter() - begin
     run["cpu_time"] = time.process_time() - cpu_begin
     run["warnings"] = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
-    return make_record(task, result, error, run), arrays
+    return make_record(task.key(), result, error, run), arrays
 
 
 def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[str, Any]:

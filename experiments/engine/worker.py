@@ -1,4 +1,4 @@
-"""What the process of a task does: execute the task and write its record.
+"""The process of a task: executes the task and writes its record.
 
 The process ends with `DONE` when the record is written; a failure of the method is recorded, too.
 It ends with `CANNOT_WRITE`, after a message, if the record cannot be written.
@@ -25,7 +25,7 @@ def work(task: Task, folder: Path, keep_predictions: bool, messages: Connection)
     """Execute a task and write its record to a folder, an error of writing to the messages."""
     record, arrays = execute(task)
     try:
-        RecordStore(folder).write(task, record, arrays if keep_predictions else None)
+        RecordStore(folder).write(task.name, record, arrays if keep_predictions else None)
     except StorageError as error:
         messages.send(str(error))
         sys.exit(CANNOT_WRITE)

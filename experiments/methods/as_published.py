@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels, Method, Split, predicted_labels
 from experiments.method_parts import J48TreeClassifier, log_loss_of, nominal_features, pcut_rule
-from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
+from xdcc.comparators.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
+from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import apply_thresholds
-from xdcc.lacovac import LaCovaCClassifier
 
 PEERS: dict[str, Any] = {
     "br": BinaryRelevance,

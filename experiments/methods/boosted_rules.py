@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from experiments.engine.registry import DecisionRule, Labels, Method, Split, predicted_labels
 from experiments.method_parts import log_loss, nominal_features
-from xdcc.boomer import BoomerClassifier
+from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.data import MultiLabelDataset
 
 COUNTS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000)

@@ -8,8 +8,8 @@ from typing import Any
 
 from experiments.engine.registry import Method, predicted_labels
 from experiments.method_parts import log_loss, nominal_features, pcut_rule
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.data import MultiLabelDataset
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 
 
 def _lacovac(train: MultiLabelDataset, seed: int, **params: Any) -> LaCovaCClassifier:

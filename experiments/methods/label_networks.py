@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels, Method, Split
 from experiments.method_parts import OF_PROBABILITIES, cll_loss, log_loss
-from xdcc.ctbn import CTBNMixtureClassifier
-from xdcc.ctbn.annealing import anneal
-from xdcc.ctbn.growth import Grower, Growth, held_out_rows
-from xdcc.ctbn.learner import LogisticLearner, choose_C
-from xdcc.ctbn.mixture import EMLimits
+from xdcc.comparators.ctbn import CTBNMixtureClassifier
+from xdcc.comparators.ctbn.annealing import anneal
+from xdcc.comparators.ctbn.growth import Grower, Growth, held_out_rows
+from xdcc.comparators.ctbn.learner import LogisticLearner, choose_C
+from xdcc.comparators.ctbn.mixture import EMLimits
 from xdcc.data import MultiLabelDataset
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve

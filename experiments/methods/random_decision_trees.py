@@ -11,9 +11,9 @@ import numpy as np
 from experiments.engine.registry import Labels, Method, Split, predicted_labels
 from experiments.method_parts import log_loss, nominal_features, random_order
 from xdcc.base.features import check_features
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.rdt.forest import Weighting, forest_posteriors
 from xdcc.data import MultiLabelDataset
-from xdcc.rdt import RandomDecisionTreeClassifier
-from xdcc.rdt.forest import Weighting, forest_posteriors
 
 
 def sequences(model: RandomDecisionTreeClassifier, X: Any, Y: Any) -> dict[str, Any]:

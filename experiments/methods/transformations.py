@@ -19,7 +19,7 @@ from experiments.method_parts import (
     pcut_rule,
     random_order,
 )
-from xdcc import baselines
+from xdcc.comparators import baselines
 from xdcc.data import MultiLabelDataset
 
 CHENG = (

@@ -142,7 +142,7 @@ def _means(claim: Claim, table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _better(measure: str, values: pd.DataFrame) -> pd.DataFrame:
-    """Return values of which the larger is the better one; of times the logarithm."""
+    """Return values for which larger is better; times are converted to their logarithms."""
     if measure == "train_time":
         values = np.log(values.clip(lower=1e-3))
     return values if MEASURES[measure].higher_is_better else -values

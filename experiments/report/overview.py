@@ -227,7 +227,7 @@ def overview(
     verdicts : sequence of (str, str, Verdict)
         Folder of the report, title of the experiment, and the verdict on a claim.
     pins : mapping from str to Pin
-        What the records of each study cost.
+        The costs of each study's records.
     output : Path
         Folder of the page.
 

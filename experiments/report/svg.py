@@ -1,11 +1,13 @@
-"""Shortens SVG files of Matplotlib: the same picture in a quarter of the bytes.
+"""Shortens SVG files of Matplotlib: the same picture in a fifth of the bytes.
 
 Matplotlib writes absolute coordinates with six decimals, names every group and moves every letter
 by a transformation. Here coordinates have two decimals (a hundredth of a point), so that a
-difference in the last digits of a number changes no figure, and those of paths are relative.
+difference in the last digits of a number changes no figure, and those of paths are relative. The
+letters of a text that occurs again, such as the number at a tick mark, are there once.
 """
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -43,6 +45,7 @@ def shortened(text: str) -> str:
         _shorten(element, used)
     _unwrap(root)
     _share_styles(root)
+    _share_texts(root)
     ElementTree.register_namespace("", _SVG)
     plain = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return plain.replace("><", ">\n<") + "\n"
@@ -164,3 +167,31 @@ def _share_styles(root: ElementTree.Element) -> None:
                 element.set("style", shared)
                 for child in element:
                     del child.attrib["style"]
+
+
+def _share_texts(root: ElementTree.Element) -> None:
+    """Name the letters of a text that occurs again, and refer to them by this name."""
+    first: dict[tuple[Any, ...], ElementTree.Element] = {}
+    n_shared = 0
+    for group in list(root.iter(f"{{{_SVG}}}g")):
+        letters = group.findall(f"{{{_SVG}}}use")
+        others = [child for child in group if child not in letters]
+        if len(letters) < 2 or any(child.tag != f"{{{_SVG}}}defs" for child in others):
+            continue
+        if not all(letter.get("href", "")[1] in _FONTS.values() for letter in letters):
+            continue
+        text = tuple(tuple(sorted(letter.items())) for letter in letters)
+        if text not in first:
+            first[text] = group
+            continue
+        named = first[text].find(f"{{{_SVG}}}g")
+        if named is None:
+            n_shared += 1
+            named = ElementTree.Element(f"{{{_SVG}}}g", id=f"t{n_shared}")
+            for letter in first[text].findall(f"{{{_SVG}}}use"):
+                first[text].remove(letter)
+                named.append(letter)
+            first[text].append(named)
+        group[:] = []
+        group.tag = f"{{{_SVG}}}use"
+        group.set("href", f"#{named.get('id')}")

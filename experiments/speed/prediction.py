@@ -20,12 +20,12 @@ from experiments.speed.data import Features, Labels
 from experiments.speed.stopwatch import measure_cost
 from experiments.speed.suites import Job
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.data import load_dataset
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import CompiledModel, to_treelite
 
 type Predict = Callable[[Any], Any]

@@ -1,4 +1,4 @@
-"""What the updater must reach (`requirements.yaml`), and whether the measurements reach it."""
+"""Requirements for the updater (`requirements.yaml`), and whether the measurements meet them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured of a requirement."""
+    """The measurements of a requirement."""
 
     requirement: Requirement
     measured: float | None

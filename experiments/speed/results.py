@@ -1,5 +1,7 @@
 """The file of the measurements, their origin, and summaries of them.
 
+The head of a file names the fields of a job once, a measurement lists their values. Numbers have
+twelve significant digits.
 `Results` writes the file after each measurement, so you can continue an interrupted run: it does
 not repeat the measurements in the file. A file has measurements of one machine, the same builds and
 the same settings (`describe_machine`, `installed_versions`). `Summary` gives the best of the
@@ -13,8 +15,9 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -24,7 +27,9 @@ from experiments.engine.records import atomic, versions
 from experiments.speed.suites import Job
 from xdcc.base.plugin import plugin_version
 
-_FORMAT = 1
+_FORMAT = 2
+_FIELDS = [field.name for field in fields(Job)]
+_DIGITS = 12
 
 
 class Results:
@@ -68,7 +73,9 @@ class Results:
             if content["format"] != _FORMAT:
                 raise ValueError(f"its format is {content['format']}, expected {_FORMAT}")
             header = {name: content[name] for name in ("machine", "versions", "settings")}
-            return cls(file, header, content["measurements"])
+            job_of = partial(zip, content["job"], strict=True)
+            records = [r | {"job": dict(job_of(r["job"]))} for r in content["measurements"]]
+            return cls(file, header, records)
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{file} is not the output of a run ({type(error).__name__}: {error}); move it "
@@ -128,11 +135,23 @@ class Results:
     def write(self) -> None:
         """Write the file; the old one stays if that fails."""
         compact = json.JSONEncoder(separators=(",", ":"))
-        lines = ",\n".join(map(compact.encode, self.records))
-        head = json.dumps({"format": _FORMAT, **self.header}, indent=1).removesuffix("\n}")
+        records = ({**r, "job": [r["job"][name] for name in _FIELDS]} for r in self.records)
+        lines = ",\n".join(compact.encode(_rounded(record)) for record in records)
+        head = json.dumps(
+            {"format": _FORMAT, "job": _FIELDS, **self.header}, indent=1
+        ).removesuffix("\n}")
         text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
         with atomic(self.file) as file:
             file.write(text.encode())
+
+
+def _rounded(value: Any) -> Any:
+    """Round the floating-point numbers of a JSON value."""
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 _PACKAGES = (
@@ -201,7 +220,7 @@ type Bound = Literal["", "at least", "at most"]
 
 
 class Cell(NamedTuple):
-    """What the repeats of a measurement share."""
+    """The fields that the repeats of a measurement share."""
 
     suite: str
     phase: str

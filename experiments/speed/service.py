@@ -35,7 +35,7 @@ DATA = "yeast"
 N_CONNECTIONS = 4
 N_TURNS = 5
 SECONDS = 2.0
-"""Of a turn."""
+"""Duration of a turn, in seconds."""
 MODELS = {
     "booster": MultiLabelXGBClassifier(n_estimators=100, n_jobs=1),
     "dynamic chain": DynamicChainClassifier(propagate="in_sample", n_jobs=1),

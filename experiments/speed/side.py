@@ -38,7 +38,7 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "extra trees": SketchedExtraTreesClassifier,
     "linear": LogisticLabels,
 }
-"""What each candidate trains."""
+"""The classifiers that each candidate trains."""
 
 
 def measure_side(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:

@@ -16,7 +16,7 @@ _WATCH_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Cost:
-    """What a call cost."""
+    """The cost of a call."""
 
     cpu_seconds: float  # of all threads of the process, in user and system mode
     wall_seconds: float

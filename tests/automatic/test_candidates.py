@@ -1,4 +1,4 @@
-"""What is tried, as far as it depends on nothing but sizes."""
+"""The candidates that are tried, as far as they depend on the sizes of the data only."""
 
 from itertools import islice
 

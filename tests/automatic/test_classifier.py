@@ -436,3 +436,23 @@ def test_bad_data():
         _classifier().fit(X, Y, np.zeros(len(X)))
     with pytest.raises(ValueError, match="3 folds need as many rows, but n_samples=2"):
         _classifier().fit(X[:2], Y[:2])
+
+
+def test_weights_of_entries():
+    of_rows = np.linspace(0.5, 2, 90)
+    tiled = np.tile(of_rows[:, np.newaxis], (1, 3))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    Y = (X[:, :3] + rng.normal(size=(90, 3)) > 0).astype(int)
+    models = [
+        MultiLabelClassifier("hamming_accuracy", cv=2, random_state=0, n_jobs=1).fit(
+            X, Y, sample_weight=weight
+        )
+        for weight in (tiled, of_rows, tiled * [1, 5, 0.2])
+    ]
+    found, expected, other = (model.predict_proba(X) for model in models)
+    np.testing.assert_array_equal(found, expected)
+    assert not np.array_equal(found, other)
+    assert models[2].best_score_ > 0.5
+    with pytest.raises(ValueError, match="labels of a row, which have different weights"):
+        MultiLabelClassifier("ndcg_at_2").fit(X, Y, sample_weight=tiled * [1, 5, 0.2])

@@ -98,7 +98,7 @@ def test_ordered_time(model, tmp_path):
         np.testing.assert_array_equal(again.predict_proba(X_NEW), model.predict_proba(X_NEW))
         np.testing.assert_array_equal(again.folds_, model.folds_)
         np.testing.assert_array_equal(again.oof_proba_, model.oof_proba_)
-    # What divides rows cannot be stored, and has done its work.
+    # A splitter cannot be stored, and is no longer needed.
     assert load_model(tmp_path / "model.xdcc").cv is None
     assert isinstance(clone(model).cv, TimeSeriesSplit)
 

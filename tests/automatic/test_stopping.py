@@ -1,4 +1,4 @@
-"""What ends a search early: a callback, or Ctrl-C if the user wants to keep the mixture."""
+"""Early ends of a search: a callback, or Ctrl-C if the user wants to keep the mixture."""
 
 import os
 import signal

@@ -15,7 +15,6 @@ from xdcc.base.booster_parameters import (
     to_native,
 )
 from xdcc.base.seeds import seed_from
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import (
     BOOSTER_PARAMS,
     SPLIT_METHOD_NUMBERS,
@@ -23,6 +22,7 @@ from xdcc.boosting import (
     MultiLabelXGBClassifier,
 )
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 DEFAULTS = {"learning_rate": 0.3, "reg_lambda": 1.0}
 
@@ -98,7 +98,7 @@ def test_seeds() -> None:
     ],
 )
 @pytest.mark.parametrize("plugin", [True, False])
-def test_what_no_estimator_can_choose(name: str, value: str, reason: str, plugin: bool) -> None:
+def test_parameters_that_cannot_be_set(name: str, value: str, reason: str, plugin: bool) -> None:
     with pytest.raises(ValueError, match=f"^{name}='{value}' cannot be set: {reason}"):
         _native({name: value}, plugin=plugin)
 
@@ -169,7 +169,7 @@ SMALL: dict[str, Any] = {"n_estimators": 4, "n_jobs": 1}
 
 
 class _Seen:
-    """What an estimator knows of its data."""
+    """The attributes that describe an estimator's data."""
 
     n_features_in_ = 4
     n_labels_ = 3

@@ -14,10 +14,10 @@ from xdcc.base.categories import categorical_mask, category_values, feature_type
 from xdcc.base.checks import check_fit_data
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting import classifier as boosting_classifier
 from xdcc.chain import DynamicChainClassifier, training
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 NAN = np.nan
 N_ROWS = 200
@@ -376,7 +376,7 @@ DISCRETE = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csc_matrix])
 def test_values_of_categories(convert):
-    """What a sparse X does not store is 0, and NaN is no value."""
+    """Absent entries of a sparse X are 0, and NaN is not a value."""
     values, start = category_values(convert(DISCRETE), np.array([True, True, False]))
     assert values.dtype == np.float32
     assert start.dtype == np.int32

@@ -1,4 +1,4 @@
-"""What a domain accepts, and what it says about itself."""
+"""The values that a domain accepts, and its description."""
 
 import numpy as np
 import pytest

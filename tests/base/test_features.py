@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 
 import xdcc
 from xdcc.base.features import check_sparse_structure
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 
 
 def _set(name: str, at: int, value: int) -> Callable[[Any], None]:

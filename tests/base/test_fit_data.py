@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from xdcc.base.features import check_features
 from xdcc.base.labels import check_labels
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 NAN = np.nan
 
@@ -122,7 +122,10 @@ def test_prediction_before_fit(estimator: BaseEstimator, method: str) -> None:
     ("weight", "message"),
     [
         (np.ones(29), r"sample_weight has shape \(29,\); it must be \(30,\)"),
-        (np.ones((30, 3)), r"sample_weight has shape \(30, 3\)"),
+        (
+            np.ones((30, 4)),
+            r"sample_weight has shape \(30, 4\); .*\(30, 3\), one per row and label",
+        ),
         (np.zeros(30), r"sample_weight is zero in every row"),
         (np.r_[np.ones(4), -1, np.ones(25)], r"sample_weight is -1\.0 in row 4"),
         (np.r_[np.ones(29), NAN], r"sample_weight is nan in row 29"),

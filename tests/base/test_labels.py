@@ -32,9 +32,9 @@ from xdcc.base import label_rows
 from xdcc.base.checks import check_fit_data
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels, label_frequency, label_scores
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 NAN = np.nan
 LABELS = np.array([[0, 1, 0], [NAN, 0, 0], [1, 0, NAN], [0, 0, 0], [1, 1, 1.0]])
@@ -134,7 +134,7 @@ def test_sparse_labels_are_not_changed() -> None:
     [
         pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(LABELS), columns=NAMES),
         pd.DataFrame(LABELS, columns=NAMES).astype(pd.SparseDtype(np.float32, 0)),
-        # What is left out of these columns is unknown.
+        # Entries that these columns do not store are unknown.
         pd.DataFrame(LABELS, columns=NAMES).astype(pd.SparseDtype(float, NAN)),
         # No sparse matrix has both.
         pd.DataFrame(LABELS, columns=NAMES).astype({"sunset": pd.SparseDtype(bool, False)}),

@@ -5,9 +5,9 @@ import pytest
 import xgboost
 
 from xdcc.base.plugin import PluginMissingError, plugin_version, require_plugin
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 Y = np.array([[0, 1], [0, 1], [1, 0], [1, 1]])

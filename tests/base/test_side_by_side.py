@@ -224,7 +224,7 @@ def wait_until(condition):
 
 
 def test_idle_cores_go_to_those_who_work():
-    """Of four threads none has nothing to do at first, and three in the end."""
+    """At first all four threads have work, in the end only one."""
 
     def threads_now():
         with with_idle_cores():

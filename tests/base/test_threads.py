@@ -232,10 +232,10 @@ DATA = xdcc.data.make_multilabel(60, n_labels=3, random_state=0)
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("RandomDecisionTreeClassifier", "xdcc.rdt.classifier"),
+        ("RandomDecisionTreeClassifier", "xdcc.comparators.rdt.classifier"),
         ("SketchedExtraTreesClassifier", "xdcc.forest.classifier"),
-        ("BoomerClassifier", "xdcc.boomer.classifier"),
-        ("LaCovaCClassifier", "xdcc.lacovac.estimator"),
+        ("BoomerClassifier", "xdcc.comparators.boomer.classifier"),
+        ("LaCovaCClassifier", "xdcc.comparators.lacovac.estimator"),
         ("CTBNClassifier", "xdcc.base.side_by_side"),
     ],
 )

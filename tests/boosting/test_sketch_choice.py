@@ -1,4 +1,4 @@
-"""What ``"auto"`` chooses, against the race written out, and how well it predicts."""
+"""The choice of ``"auto"`` against the race written out, and the quality of its predictions."""
 
 from typing import Any
 

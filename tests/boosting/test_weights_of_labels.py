@@ -7,9 +7,9 @@ import pytest
 import xgboost as xgb
 from sklearn.datasets import make_multilabel_classification
 
-from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance
 
 X, Y = make_multilabel_classification(
     n_samples=120, n_features=6, n_classes=3, n_labels=2, random_state=0

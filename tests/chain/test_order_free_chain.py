@@ -46,7 +46,7 @@ def _log_loss(proba: Any, truth: Any) -> Any:
 
 
 def _log_probs(model: OrderFreeChainClassifier, X: Any) -> np.ndarray:
-    """Of all labelsets, (n_samples, 16)."""
+    """Logarithms of the probabilities of all labelsets, (n_samples, 16)."""
     return np.stack([model.log_prob(X, np.tile(y, (len(X), 1))) for y in ALL], axis=1)
 
 
@@ -87,7 +87,7 @@ def test_known_labels_stay_as_they_are(model, prediction: str) -> None:
 
 
 def test_the_mode_given_known_labels_is_the_conditional_one(model) -> None:
-    """Of the labelsets that agree; the order differs, as what is known comes first."""
+    """The mode of the labelsets that agree; the order differs: known labels come first."""
     known = np.full(Y_NEW.shape, NAN)
     known[:, 2] = 1
     found = model.predict(X_NEW, known=known)

@@ -41,7 +41,7 @@ def log_prob(predict: LogOdds, y: Floats, order: list[int] | None = None) -> flo
     Parameters
     ----------
     predict : callable
-        Of the row.
+        Prediction function of the row.
     y : float array of shape (n_labels,)
         Zeros and ones.
     order : list, optional
@@ -65,7 +65,7 @@ def labelset_probabilities(predict: LogOdds, revealed: Floats) -> dict[tuple[int
     Parameters
     ----------
     predict : callable
-        Of the row.
+        Prediction function of the row.
     revealed : float array of shape (n_labels,)
         0, 1, or NaN where a label is open.
 

@@ -194,6 +194,18 @@ def test_what_only_one_worker_knows(client: Any) -> None:
     assert_same_chain(found, local_chain(X, labels, weight))
 
 
+def test_weights_of_entries(client: Any) -> None:
+    """Also if one worker's rows have equal weights, and a label counts nowhere."""
+    weight = WEIGHT[:, np.newaxis] * np.linspace(0, 3, Y.shape[1])
+    weight[:100, 1:] = 1
+    weight[:, 0] = 0
+    with pytest.warns(UserWarning, match="It is taken as absent"):
+        found = on(client).fit(rows(X), rows(Y), rows(weight))
+    with pytest.warns(UserWarning, match="It is taken as absent"):
+        expected = local_chain(X, Y, weight)
+    assert_same_chain(found, expected)
+
+
 def test_label_that_is_unknown_everywhere(client: Any) -> None:
     labels = Y.copy()
     labels[:200, 2] = np.nan
@@ -367,7 +379,11 @@ def _changed(array: np.ndarray, row: int, column: int, value: float) -> np.ndarr
         ({"Y": Y}, TypeError, "Y is a ndarray"),
         ({"weight": WEIGHT}, TypeError, "sample_weight is a ndarray"),
         ({"X": rows(X[:, 0])}, ValueError, "X has 1 dimensions; it must have 2"),
-        ({"weight": rows(Y)}, ValueError, "sample_weight has 2 dimensions; it must have 1"),
+        (
+            {"weight": rows(WEIGHT[:, None] * [1, 2])},
+            ValueError,
+            r"Chunk 0 of the rows: sample_weight has shape .* one per row and label",
+        ),
         (
             {"X": da.from_array(X, chunks=(CHUNKS, 2))},
             ValueError,

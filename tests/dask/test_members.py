@@ -87,7 +87,7 @@ def test_candidates_are_those_of_a_local_search(
 
 @pytest.mark.usefixtures("no_boosters")
 def test_linear_models_are_the_local_ones(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of numbers with missing values and of categories, one of which only one worker has."""
+    """On numbers with missing values, and on categories, one of which only one worker has."""
     monkeypatch.setattr("xdcc.automatic.search.Mixture.admit", admits("linear"))
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["b"] = pd.Categorical(RNG.choice(["red", "blue"], N_SAMPLES))

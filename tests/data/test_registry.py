@@ -89,10 +89,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path, write_toy, monkeypatch):
-    """Publish the files of a data set on this machine; they lie in `folder`.
-
-    What it is asked for is in `asked`.
-    """
+    """Publish the files of a data set on this machine, from `folder`; `asked` lists requests."""
     (tmp_path / "published").mkdir()
     folder = write_toy(tmp_path / "published")
     handler = functools.partial(Handler, directory=folder)

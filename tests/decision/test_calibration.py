@@ -147,7 +147,7 @@ def test_sums_of_the_kernel():
     assert gradient == pytest.approx((weight @ (p * z), weight @ p), rel=1e-12)
     h = weight * p * (1 - p)
     assert curvature == pytest.approx((h @ z**2, h @ z, h.sum()), rel=1e-12)
-    # Of margins whose exponential overflows, too.
+    # Also for margins whose exponential overflows.
     assert log_loss_sums(np.array([800.0, -800.0]), np.ones(2), 1, 0)[0] == 800
 
 

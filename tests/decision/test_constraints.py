@@ -100,7 +100,7 @@ def test_confidence_is_that_of_clopper_and_pearson() -> None:
 
 
 def test_confidence_holds_in_new_rows() -> None:
-    """Of 200 thresholds about 5 % miss the floor in the population; without it, half of them."""
+    """About 5 % of 200 thresholds miss the floor in the population; without confidence, half."""
     grid = np.linspace(-6, 6, 20_001)
     density = np.exp(-(grid**2) / 2)
     missed = {}
@@ -133,7 +133,7 @@ WEIGHTS = {
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("floor", [Precision(0.8, 0.9), Recall(0.8, 0.9)])
 def test_promises_are_kept_with_any_weights(floor: Any, weights: str) -> None:
-    """Of 40 thresholds at confidence 0.9 at least 88 % meet the floor in the population.
+    """At confidence 0.9, at least 88 % of 40 thresholds meet the floor in the population.
 
     The seeds are fixed, so the test has one outcome. With other seeds it would fail in 5 % of the
     cases if 95 % of the promises are kept (as measured with 400 seeds), in 37 % if only 90 % are.
@@ -175,7 +175,7 @@ def test_rows_of_different_weights_count_as_fewer_rows() -> None:
     bounds = LabelConstraints.of({"new": Precision(0.85, 0.95)}, NAMES)
     weight = np.tile([1.0, 3.0], 30)
     equal, different = (bounds.thresholds(FitData(margins, labels, w))[0] for w in (None, weight))
-    # Of n right ones the limit is 0.05 ** (1 / n): 19 rows are enough if they are equal.
+    # With n correct rows the limit is 0.05 ** (1 / n): 19 rows of equal weight are enough.
     assert 0.05 ** (1 / 18) < 0.85 < 0.05 ** (1 / 19)
     assert equal < 1
     n_rows = 16 / 10 * 15  # the effective number of 30 rows, (60)^2 / 150

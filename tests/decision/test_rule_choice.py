@@ -43,7 +43,7 @@ def with_margins(Y, proba, weight=None):
 
 
 def plain_labels(name, params, Y, proba, weight, measure, new):
-    """What a rule learned from Y and proba predicts for new rows."""
+    """Predict new rows by a rule learned from Y and proba."""
     options = {"sample_weight": weight}
     if name == "label_wise":
         return (new >= 0.5).astype(int)

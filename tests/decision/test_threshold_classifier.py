@@ -17,9 +17,9 @@ from sklearn.preprocessing import OneHotEncoder
 
 from xdcc import metrics
 from xdcc.base.folds import stratified_folds
-from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain
 from xdcc.decision import (
     LabelCosts,
     ThresholdClassifier,

@@ -135,7 +135,7 @@ def write_config(tmp_path):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of `tiny` wrote and told; tests only read it, or copy the records."""
+    """Records and calls of a run of `tiny`; tests only read them, or copy the records."""
 
     records: Path
     started: list[Task]

@@ -18,8 +18,8 @@ from experiments.engine.task import execute
 from experiments.method_parts import log_loss_of
 from experiments.methods.as_published import pcut_with_ties
 from experiments.report.tables import published_scores
+from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.data import load_dataset
-from xdcc.lacovac import LaCovaCClassifier
 
 METHODS = load_configuration(find_configuration("lacovac-2016-baselines-full")).methods
 BLOCKS = Evaluation("k_fold", 10, "blocks")

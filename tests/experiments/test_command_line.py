@@ -202,7 +202,8 @@ def test_number_of_processes(number, capsys):
 def test_as_a_module_the_installed_package_wins(root):
     """The repository's folder `xdcc` has no compiled modules; the search path stays as it is."""
     code = (
-        "import sys; before = [*sys.path]; import experiments, xdcc.rdt; print(before == sys.path)"
+        "import sys; before = [*sys.path]; import experiments, xdcc.comparators.rdt; "
+        "print(before == sys.path)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, env=os.environ

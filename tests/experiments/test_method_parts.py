@@ -1,4 +1,4 @@
-"""What methods share: base learners and what they refuse, J48's pruning, metrics of probabilities.
+"""Shared parts of methods: base learners and what they refuse, J48's pruning, metrics.
 
 Pruning is compared with the worked example of C4.5 and a recursive reference implementation,
 metrics of probabilities with numbers computed by hand and with each other.
@@ -24,7 +24,7 @@ from experiments.method_parts import (
     log_loss_given_one,
     pessimistic_errors,
 )
-from xdcc.baselines import ProbabilisticClassifierChain
+from xdcc.comparators.baselines import ProbabilisticClassifierChain
 from xdcc.data import make_multilabel
 
 TRAIN = make_multilabel(20, n_labels=3, random_state=0)

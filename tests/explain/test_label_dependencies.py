@@ -38,7 +38,7 @@ def _plain(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gains (n_columns, n_labels) of a round, and the sum of the stored gains of its splits.
 
-    What was propagated is what `chain_order` says.
+    `chain_order` says which labels were propagated.
     """
     order = chain.chain_order(X)
     P = np.full(Y.shape, np.nan, dtype=np.float32)

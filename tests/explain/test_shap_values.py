@@ -22,6 +22,7 @@ from xdcc.base.contributions import Contributions
 from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.data import make_multilabel
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.explain import shap_values
@@ -29,7 +30,6 @@ from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest._contributions import contributions
 from xdcc.forest.forest import smoothed_proba
 from xdcc.linear import LogisticLabels
-from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import load_model, save_model
 
 

@@ -12,6 +12,7 @@ import xdcc
 from xdcc.base.folds import Folds
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import MemoryNeed, TreeShape, join, label_rows, mean_proba
+from xdcc.forest.leaves import leaf_shares
 
 
 def labelled_rows(seed=0, n_rows=150, n_labels=4):
@@ -328,3 +329,39 @@ def test_what_auto_stands_for():
 
 def test_it_can_be_had_from_the_package():
     assert xdcc.SketchedExtraTreesClassifier is SketchedExtraTreesClassifier
+
+
+@pytest.mark.parametrize("sketch_size", [None, 2])
+def test_probabilities_as_labels(sketch_size):
+    """A label of a half is a row of half the weight with it, and one without."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    soft = rng.choice([0, 0.25, 0.5, 1, np.nan], size=(60, 3))
+
+    def model(**parameters):
+        return SketchedExtraTreesClassifier(
+            5, min_samples_leaf=6, sketch_size=sketch_size, random_state=0, n_jobs=1, **parameters
+        )
+
+    fitted = model(soft_labels=True).fit(X, soft)
+    shares, forest = leaf_shares(fitted.forest_), fitted.forest_
+    weight = forest.leaf_weight[:, np.newaxis]
+    positive = (shares.positive.toarray() * weight).sum(axis=0)
+    np.testing.assert_allclose(positive, 5 * np.nansum(soft, axis=0), rtol=1e-5)
+    known = ((1 - shares.unknown.toarray()) * weight).sum(axis=0)
+    np.testing.assert_allclose(known, 5 * (~np.isnan(soft)).sum(axis=0), rtol=1e-5)
+    hard = (soft > 0.5).astype(float)
+    np.testing.assert_array_equal(
+        model(soft_labels=True).fit(X, hard).predict_proba(X), model().fit(X, hard).predict_proba(X)
+    )
+    with pytest.raises(ValueError, match="soft_labels=True"):
+        model().fit(X, soft)
+
+
+def test_probabilities_without_unknown_ones_are_averaged_in_leaves():
+    X = np.arange(40.0)[:, np.newaxis]
+    soft = np.linspace(0.1, 0.9, 40)[:, np.newaxis]
+    fitted = SketchedExtraTreesClassifier(
+        20, min_samples_leaf=4, soft_labels=True, random_state=0, n_jobs=1
+    ).fit(X, soft)
+    assert np.abs(fitted.predict_proba(X) - soft).mean() < 0.05

@@ -24,7 +24,7 @@ class Target:
     Attributes
     ----------
     inputs : strategy
-        What it is tried with.
+        Strategy for the inputs.
     attempt : callable
         Takes an input. Returns where the input is accepted.
     refusals : tuple of types of exceptions

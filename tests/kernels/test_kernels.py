@@ -8,8 +8,8 @@ from scipy import sparse
 
 import xdcc
 from tests.reference.random_numbers import Random
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.kernels.matrix import HeldMatrix
-from xdcc.rdt import RandomDecisionTreeClassifier
 
 X = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
 

@@ -346,3 +346,22 @@ def test_bad_data():
         model.fit(X, Y[1:])
     with pytest.raises(ValueError, match="X has 5 features, but LogisticLabels is expecting 6"):
         model.fit(X, Y).predict(X[:, 1:])
+
+
+def test_probabilities_as_labels():
+    """A label y is a row of weight y with the label and one of weight 1 - y without it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    soft = expit(2 * X @ rng.normal(size=(3, 2)))
+    soft[rng.random(soft.shape) < 0.1] = np.nan
+    fitted = LogisticLabels(C=1.0, soft_labels=True, n_jobs=1).fit(X, soft)
+    weight = np.concatenate((np.nan_to_num(soft), np.nan_to_num(1 - soft)))
+    twice = np.repeat([[1.0, 1.0], [0.0, 0.0]], 80, axis=0)
+    expected = LogisticLabels(C=1.0, n_jobs=1).fit(np.tile(X, (2, 1)), twice, sample_weight=weight)
+    # Columns are scaled by the weights of rows, which differ.
+    np.testing.assert_allclose(fitted.predict_proba(X), expected.predict_proba(X), atol=0.02)
+    chosen = LogisticLabels(soft_labels=True, cv=3, n_jobs=1).fit(X, soft)
+    known = ~np.isnan(soft)
+    assert np.abs(chosen.predict_proba(X) - soft)[known].mean() < 0.05
+    with pytest.raises(ValueError, match="soft_labels=True"):
+        LogisticLabels().fit(X, soft)

@@ -97,8 +97,8 @@ def gradients(
         0, 1, or NaN if the label is unknown.
     margin : array-like, shape (n_rows, n_labels)
         The base margin plus the sum of the trees so far.
-    sample_weight : array-like, shape (n_rows,), optional
-        Weights of the rows, a factor of both derivatives.
+    sample_weight : array-like, shape (n_rows,) or (n_rows, n_labels), optional
+        Weights of the rows or entries, a factor of both derivatives.
     masked : array-like of bool, shape (n_rows, n_labels), optional
         True if the label is a feature of the row (separate and conquer, section 3.3).
 
@@ -115,9 +115,11 @@ def gradients(
     Y = np.asarray(Y, dtype=np.float64)
     probability = expit(np.asarray(margin, dtype=np.float64))
     weight = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weight.ndim == 1:
+        weight = weight[:, np.newaxis]
     silent = np.isnan(Y) if masked is None else np.isnan(Y) | np.asarray(masked)
-    grad = np.where(silent, 0.0, (probability - Y) * weight[:, np.newaxis])
-    hess = np.where(silent, 0.0, probability * (1 - probability) * weight[:, np.newaxis])
+    grad = np.where(silent, 0.0, (probability - Y) * weight)
+    hess = np.where(silent, 0.0, probability * (1 - probability) * weight)
     return grad, hess
 
 

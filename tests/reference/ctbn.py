@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xdcc.ctbn.tree_inference import Ints, Parents
+from xdcc.comparators.ctbn.tree_inference import Ints, Parents
 from xdcc.linear.logistic import Floats
 
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.lacovac.clustering import cluster_labels, correlation_threshold
-from xdcc.lacovac.tree import GrowthRules
+from xdcc.comparators.lacovac.clustering import cluster_labels, correlation_threshold
+from xdcc.comparators.lacovac.tree import GrowthRules
 
 type _Side = NDArray[np.bool_]
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.reference.random_numbers import Random
-from xdcc.rdt._forest_growing import KINDS
-from xdcc.rdt.chains import ChainRule, ChainTrace
-from xdcc.rdt.forest import Forest, TreeShape, Weighting
+from xdcc.comparators.rdt._forest_growing import KINDS
+from xdcc.comparators.rdt.chains import ChainRule, ChainTrace
+from xdcc.comparators.rdt.forest import Forest, TreeShape, Weighting
 
 
 def grow_forest(
@@ -26,7 +26,7 @@ def grow_forest(
     shape: TreeShape,
     seeds: NDArray[np.uint64],
 ) -> Forest:
-    """Grow a forest; see `xdcc.rdt.forest.grow_forest`. X is dense."""
+    """Grow a forest; see `xdcc.comparators.rdt.forest.grow_forest`. X is dense."""
     growth = _Growth(X, Y, labelset, categorical, shape)
     for seed in seeds.tolist():
         growth.grow_tree(Random(seed))

@@ -1,4 +1,4 @@
-"""What `check_booster` costs beside loading: ``python tests/serving/check_cost.py``.
+"""The cost of `check_booster` compared with loading: ``python tests/serving/check_cost.py``.
 
 CPU times of one thread, medians of nine, taken in turns.
 """

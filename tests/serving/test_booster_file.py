@@ -124,7 +124,7 @@ def test_parameters_are_set(trained):
     assert config["learner"]["generic_param"]["nthread"] == "3"
 
 
-# What is refused
+# Files that are refused
 
 
 def _tree(**entries):
@@ -489,7 +489,7 @@ def test_content_that_is_not_an_object(content):
 
 
 def test_the_reference_implementation_reads_the_same():
-    """Of files that were not edited."""
+    """On files that were not edited."""
     for contents in BOOSTERS:
         for content in contents:
             trees = reference.scan(content, deepest=32)

@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from tests.reference import prediction as reference
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
-from xdcc.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.comparators.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.data import make_multilabel
 from xdcc.decision import LabelCosts, Recall, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
@@ -142,7 +142,7 @@ def trees_of(model):
 
 
 def test_batches_of_large_trees():
-    """Trees with more leaves than a byte counts are walked."""
+    """Trees with more leaves than a byte can count are walked node by node."""
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 4)).astype(np.float32)
     Y = (X[:, :2] + random.normal(size=(2000, 2)) > 0).astype(int)
@@ -388,7 +388,7 @@ def test_bad_input_gets_the_error_of_the_model():
 def test_what_cannot_be_compiled_is_named():
     data = make_multilabel(100, n_labels=3, random_state=0)
     chains = EnsembleOfChains(n_estimators=2).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"not xdcc\.baselines\.\w+\.EnsembleOfChains"):
+    with pytest.raises(TypeError, match=r"not xdcc\.comparators\.baselines\.\w+\.EnsembleOfChains"):
         CompiledModel(chains)
     other = TunedDecisionClassifierCV(BinaryRelevance(n_estimators=2), cv=2)
     with pytest.raises(TypeError, match=r"ensembles of .*, not of .*BinaryRelevance"):

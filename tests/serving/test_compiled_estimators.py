@@ -8,10 +8,10 @@ import pytest
 from scipy import sparse
 
 from xdcc.base.margins import margins_of
-from xdcc.boomer import BoomerClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.data import make_multilabel
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import CompiledModel, ModelFileError, compiled, load_model, save_model
 from xdcc.serving.compiled_file import compiled_content
 

@@ -19,7 +19,9 @@ from xgboost import XGBClassifier
 from tests.serving.mixed_models import rows_for_two_levels
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.baselines import (
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.comparators.baselines import (
     HOMER,
     LPBR,
     BinaryRelevance,
@@ -29,15 +31,13 @@ from xdcc.baselines import (
     ProbabilisticClassifierChain,
     ProbabilisticEnsembleOfChains,
 )
-from xdcc.boomer import BoomerClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import StockChain, load_model, save_model, to_stock
 from xdcc.serving.known_classes import MODELS
 

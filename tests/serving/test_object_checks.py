@@ -11,9 +11,9 @@ from xgboost import XGBClassifier
 
 from tests.serving.mixed_models import with_constant
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.rules import ConstrainedRule
-from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.object_checks import check_object
 
 

@@ -23,9 +23,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from tests.serving.mixed_models import OF_BOOSTERS
-from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.serving import StockChain, stock_booster, stock_chain, to_forest, to_stock, to_treelite
 from xdcc.serving.stock_chain import ExportError, logistic
 
@@ -473,7 +473,7 @@ def test_a_target_of_one_dimension(rows, tmp_path, kind, target):
     ],
     ids=lambda classes: classes["dtype"],
 )
-def test_classes_that_do_not_have_their_type(rows, tmp_path, classes):
+def test_classes_of_another_type_than_stated(rows, tmp_path, classes):
     to_stock(MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y[:, 0]), tmp_path / "stock")
     path = tmp_path / "stock" / "chain.json"
     settings = json.loads(path.read_text("utf-8"))

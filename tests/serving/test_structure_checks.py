@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from xdcc.boomer import BoomerClassifier
-from xdcc.ctbn import CTBNMixtureClassifier
-from xdcc.ctbn.mixture import Component
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.ctbn import CTBNMixtureClassifier
+from xdcc.comparators.ctbn.mixture import Component
+from xdcc.comparators.lacovac import LaCovaCForestClassifier
+from xdcc.comparators.lacovac.tree import KINDS as LABEL_TREE_KINDS
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.lacovac import LaCovaCForestClassifier
-from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
-from xdcc.rdt import RandomDecisionTreeClassifier
-from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.structure_checks import (
     check_categories,

@@ -1,4 +1,4 @@
-"""What the wheel can be built on, checked before anything is downloaded or compiled.
+"""Checks that the wheel can be built here, before anything is downloaded or compiled.
 
 Python 3.12 is not needed to import this module: it says so.
 """

@@ -147,7 +147,7 @@ class Shape(NamedTuple):
     Attributes
     ----------
     n_rows, n_features, n_labels : int
-        Of X and Y.
+        The shape of X and Y.
     n_entries : int
         Entries of X that are stored.
     n_folds : int
@@ -356,7 +356,7 @@ def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | No
     Parameters
     ----------
     shape : Shape
-        Of the data.
+        The shape of the data.
     needed : float
         Boosting rounds that another booster needed, times its rate.
     n_rounds : int

@@ -118,8 +118,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         Columns of a table of the candidates without a model: "candidate"; "seconds" that were spent
         on it; and the "reason", time or memory that did not suffice.
     end_ : str
-        What ended the search: "all candidates were tried", "time_budget", "12 candidates in turn
-        have not helped", "callback" or "interrupt".
+        The reason for the end of the search: "all candidates were tried", "time_budget", "12
+        candidates in turn have not helped", "callback" or "interrupt".
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
         :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a metric of

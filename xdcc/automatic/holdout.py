@@ -50,10 +50,11 @@ def relative_error(data: FitData, n_rows: int) -> float:
     1.63
     """
     rows = sample_rows(data.Y.shape)
-    known, Y, weight = data.known[rows], data.truth[rows], data.weight[rows, np.newaxis]
-    n_known = (weight * known).sum(axis=0)
+    part = data._replace(X=None).take(rows)
+    Y, weight = part.truth, part.entry_weight
+    n_known = weight.sum(axis=0)
     rate = np.clip((weight * Y).sum(axis=0) / np.maximum(n_known, 1e-300), 1e-6, 1 - 1e-6)
-    losses = np.where(Y == 1, -np.log(rate), -np.log1p(-rate)) * known * weight
+    losses = np.where(Y == 1, -np.log(rate), -np.log1p(-rate)) * weight
     of_rows = losses.sum(axis=1)
     mean = of_rows.mean()
     return float(max(of_rows.std() / mean, 1.0) / np.sqrt(n_rows)) if mean > 0 else np.inf

@@ -58,7 +58,7 @@ class JointLabelset(Rule):
     constant : ConstantLabels
         The others.
     known : KnownLabelsets
-        Of training, without constant labels.
+        Labelsets of the training data, without constant labels.
     prior : float
         Weight of the logarithm of a labelset's frequency.
     """

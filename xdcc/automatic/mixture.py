@@ -54,7 +54,7 @@ class Member:
     estimators : list of estimators
         Models of the folds, or one that predicts as well as they do together.
     calibration : LabelCalibration
-        Of their mean log-odds.
+        Calibration of their mean log-odds.
     """
 
     name: str
@@ -131,7 +131,7 @@ class RowLosses:
     def __init__(self, data: FitData) -> None:
         weight = data.sample_weight
         self.of = LogLoss(data.Y, None if weight is None else weight.astype(np.float32)).of_rows
-        self._n_known = grand_total(float(data.weight @ data.known.sum(axis=1)))
+        self._n_known = grand_total(float(data.weight @ data.row_sizes))
 
     def mean(self, of_rows: Floats) -> float:
         """Average the losses of rows over all known labels."""

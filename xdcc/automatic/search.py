@@ -154,7 +154,7 @@ class SearchResult(NamedTuple):
     abandoned : dict of str to list
         Columns of a table of those without a model.
     end : str
-        What ended the search.
+        The reason for the end of the search.
     had_time : bool
         Whether the time budget was long enough for a candidate.
     has_booster : bool
@@ -286,7 +286,7 @@ class _Watch:
     Parameters
     ----------
     budget : TimeBudget
-        Of the search.
+        Time budget of the search.
     end : float
         When the training ends at the latest but for its first step, by `time.perf_counter`.
 
@@ -864,9 +864,9 @@ def choose_rule(
     measure : str, Measure or callable
         Metric to maximise.
     constraints : LabelConstraints, optional
-        Of labels that have thresholds of their own.
+        Constraints on single labels, which get thresholds of their own.
     seed : int
-        Of drawn rows and of the chain.
+        Seed for drawn rows and for the chain.
     n_jobs : int or None
         Threads of the chain.
     budget : TimeBudget

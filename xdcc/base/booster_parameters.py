@@ -355,7 +355,7 @@ def settle_on_data(
     Parameters
     ----------
     native : mapping
-        What :func:`~xdcc.base.booster_parameters.to_native` returned.
+        The result of :func:`~xdcc.base.booster_parameters.to_native`.
     estimator : MultiLabelEstimator
         Has seen X and Y: it has `n_features_in_`, `n_labels_` and maybe `feature_names_in_`.
     n_further : int, default=0

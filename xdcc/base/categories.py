@@ -199,7 +199,7 @@ def categorical_mask(
     n_features : int
         Number of features.
     feature_types : list of str of length n_features or None
-        What :func:`feature_types` returns.
+        The result of :func:`feature_types`.
     given : array-like of bool or int, or None
         An estimator's parameter `categorical_features`: a mask of shape (n_features,), or
         positions.

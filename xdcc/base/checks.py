@@ -6,14 +6,17 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.categories import PACKAGE, feature_types, ignore_identifiers
 from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
-from xdcc.base.label_rows import check_weight
+from xdcc.base.frames import as_pandas
+from xdcc.base.label_rows import labels_in_order
 from xdcc.base.labels import Labels, check_labels
+from xdcc.base.weights import check_weight
 
 LEARNED_FROM_DATA = (
     "n_features_in_",
@@ -96,7 +99,32 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
     soft = getattr(estimator, "soft_labels", False)
     data = check_labels(Y, type(estimator).__name__, soft=soft)
     vars(estimator).update(data.learned)
-    return data._replace(sample_weight=check_weight(sample_weight, len(data.Y)))
+    names, is_named = (data.learned[name] for name in ("label_names_", "_labels_are_named"))
+    return data.weighted(check_fit_weight(sample_weight, len(data.Y), names, is_named=is_named))
+
+
+def check_fit_weight(
+    sample_weight: Any,
+    n_samples: int,
+    label_names: NDArray[np.object_],
+    *,
+    is_named: bool,
+    some_positive: bool = True,
+) -> NDArray[Any] | None:
+    """Check the weights of ``fit`` as :func:`~xdcc.base.weights.check_weight` does.
+
+    The columns of a DataFrame are found by the names of labels, if those are the columns of Y.
+
+    Examples
+    --------
+    >>> weight = pd.DataFrame({"blue": [2], "red": [1]})
+    >>> check_fit_weight(weight, 1, np.array(["red", "blue"]), is_named=True)
+    array([[1., 2.]], dtype=float32)
+    """
+    sample_weight = as_pandas(sample_weight, "sample_weight")
+    if is_named and len(label_names) > 1:
+        sample_weight = labels_in_order(sample_weight, label_names.tolist(), "sample_weight")
+    return check_weight(sample_weight, n_samples, label_names.tolist(), some_positive=some_positive)
 
 
 def learned_by(estimator: Any) -> dict[str, Any]:
@@ -136,12 +164,12 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
 
 
 def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
-    """Warn of X and Y that suit each other and can be learned from, but hardly as meant.
+    """Warn of X and Y that are valid, but probably not what was intended.
 
     Parameters
     ----------
     X, Y : object
-        As they were given.
+        The arguments of `fit`.
     data : FitData
         The checked Y and weights.
 
@@ -205,4 +233,4 @@ def _settle_unknown(data: FitData) -> None:
             UserWarning,
             skip_file_prefixes=(PACKAGE,),
         )
-        data.Y[:, unknown] = 0
+        data.settle_absent(unknown)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 type Floats = NDArray[np.float64]
 
 _MOST_ROUNDING = 1e-3
-"""Of sums of many trees in single precision, as a share."""
+"""Largest relative error of a sum over many trees in single precision."""
 
 
 class Contributions(NamedTuple):

@@ -45,8 +45,9 @@ _PARTS = {
             Zeros and ones, none unknown; or the classes of a binary target.
         """,
     "sample_weight": """
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            Weights of the rows, or of single entries, where the estimator supports it; 0 makes a
+            label unknown.
         """,
     "cv": """
         cv : int, splitter, iterable of pairs or None, default=5

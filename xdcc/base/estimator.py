@@ -30,14 +30,20 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import feature_types
-from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by, warn_of_mistakes
+from xdcc.base.checks import (
+    LEARNED_FROM_DATA,
+    check_fit_data,
+    check_fit_weight,
+    learned_by,
+    warn_of_mistakes,
+)
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
-from xdcc.base.label_rows import check_weight, matching_share
+from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
 from xdcc.base.output import OUTPUTS, Output, in_output_form
@@ -133,6 +139,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
     _checks_numbers: ClassVar[bool] = False
     """Whether predictions themselves check that all numbers are finite or missing."""
+
+    _takes_entry_weights: bool = False
+    """Whether the estimator can learn with a weight for each label of a row."""
 
     _entries: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
@@ -286,10 +295,20 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         self._check_params()
         if not isinstance(X, FitData):
             data = check_fit_data(self, X, Y, sample_weight)
+            self._check_weights(data)
             warn_of_mistakes(X, Y, data)
             return data
         self._learn_from(X)
+        self._check_weights(X)
         return X
+
+    def _check_weights(self, data: FitData) -> None:
+        """Stop if entries have weights, but the estimator can learn with those of rows only."""
+        if data.has_entry_weights and not self._takes_entry_weights:
+            raise ValueError(
+                f"sample_weight is a matrix, but {type(self).__name__} learns with weights of "
+                "rows, (n_samples,). The labels of a row need the same weight, or 0 (unknown)."
+            )
 
     def _fit_checked(self, data: FitData) -> Self:
         """Fit on checked data."""
@@ -326,10 +345,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         features = check_features(earlier, X)
         soft = getattr(self, "soft_labels", False)
         labels = check_labels_as_in_fit(earlier, features, Y, soft=soft)
-        weight = check_weight(sample_weight, len(labels))
-        unknown_labels(labels, weight)  # stops if all are
-        data = FitData(features, labels, weight, feature_types(earlier), learned_by(earlier))
+        names, is_named = earlier.label_names_, earlier._labels_are_named
+        weight = check_fit_weight(sample_weight, len(labels), names, is_named=is_named)
+        data = FitData(features, labels, None, feature_types(earlier), learned_by(earlier))
+        data = data.weighted(weight)
+        unknown_labels(data.Y, data.sample_weight)  # stops if all are
         self._learn_from(data)
+        self._check_weights(data)
         return data
 
     def _read_X(self, X: Any) -> Features:

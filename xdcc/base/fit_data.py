@@ -17,6 +17,7 @@ from xdcc.base.bins import SharedBins
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.process import late_interrupt
 from xdcc.base.side_by_side import with_idle_cores
+from xdcc.base.weights import by_entry, row_weights, settle_weights, simplest_weights
 from xdcc.base.workers import sum_of_all
 
 
@@ -32,8 +33,9 @@ class FitData(NamedTuple):
     Y : float32 array of shape (n_samples, n_labels)
         0, 1, or NaN where a label is unknown. In ``fit`` a label that is unknown in every row that
         counts is 0.
-    sample_weight : float array of shape (n_samples,) or None
-        Finite, not negative, not all zero.
+    sample_weight : float array of shape (n_samples,) or (n_samples, n_labels), or None
+        Finite, not negative, not all zero; of an entry 0 just where its label is unknown
+        (:mod:`xdcc.base.weights`).
     feature_types : list of str of length n_features or None
         ``"c"`` where X holds codes of categories, ``"q"`` where numbers; None if only numbers.
     learned : mapping of str to object
@@ -56,12 +58,80 @@ class FitData(NamedTuple):
     learned: Mapping[str, Any] = MappingProxyType({})
     bins: SharedBins | None = None
 
+    def weighted(self, weight: NDArray[np.floating] | None, *, is_whole: bool = True) -> "FitData":
+        """Take checked weights; entries of weight 0 are unknown.
+
+        If these rows are all, not a chunk of them, weights of entries that are the same in each
+        row become those of rows.
+
+        Examples
+        --------
+        >>> data = FitData(None, np.array([[1, 0], [1, 1]], np.float32), None)
+        >>> weighted = data.weighted(np.array([[2, 0], [0.5, 0.5]], np.float32))
+        >>> weighted.Y.tolist(), weighted.sample_weight.tolist()
+        ([[1.0, nan], [1.0, 1.0]], [2.0, 0.5])
+        """
+        if weight is None or weight.ndim == 1:
+            return self._replace(sample_weight=weight)
+        Y, weight = settle_weights(self.Y, weight)
+        return self._replace(Y=Y, sample_weight=simplest_weights(weight) if is_whole else weight)
+
+    @property
+    def has_entry_weights(self) -> bool:
+        """Whether the labels of a row may have different weights."""
+        return self.sample_weight is not None and self.sample_weight.ndim == 2
+
+    @property
+    def row_weight(self) -> NDArray[np.floating] | None:
+        """Weights of the rows, `(n_samples,)`: the largest of their entries; or None."""
+        return None if self.sample_weight is None else row_weights(self.sample_weight)
+
     @property
     def weight(self) -> NDArray[np.float64]:
         """Weights of the rows, 1 if there are none; float64, `(n_samples,)`."""
-        if self.sample_weight is None:
-            return np.ones(len(self.Y))
-        return self.sample_weight.astype(np.float64)
+        of_rows = self.row_weight
+        return np.ones(len(self.Y)) if of_rows is None else of_rows.astype(np.float64)
+
+    @property
+    def entry_weight(self) -> NDArray[np.float64]:
+        """Weights of the entries, 0 where a label is unknown; float64, `(n_samples, n_labels)`."""
+        weight = self.weight if self.sample_weight is None else self.sample_weight
+        return np.asarray(self.known * by_entry(weight.astype(np.float64)))
+
+    def label_weight(self, label: int) -> NDArray[np.float64]:
+        """Weights of a label's entries, those of their rows if there are no others; `(n_samples,)`.
+
+        Examples
+        --------
+        >>> FitData(None, np.eye(2), np.array([[4.0, 1.0], [2.0, 3.0]])).label_weight(1)
+        array([1., 3.])
+        """
+        if not self.has_entry_weights:
+            return self.weight
+        assert self.sample_weight is not None
+        return self.sample_weight[:, label].astype(np.float64)
+
+    @property
+    def row_sizes(self) -> NDArray[np.float64]:
+        """Numbers of the known labels of rows, each by its `share`, `(n_samples,)`."""
+        share = self.share
+        return np.asarray((self.known if share is None else share).sum(axis=1, dtype=np.float64))
+
+    @property
+    def share(self) -> NDArray[np.float64] | None:
+        """Weights of entries as shares of their rows', `(n_samples, n_labels)`; None if all are 1.
+
+        Examples
+        --------
+        >>> weight = np.array([[4, 1], [0, 0]], np.float32)
+        >>> FitData(None, np.array([[1, 0], [np.nan, np.nan]], np.float32), weight).share
+        array([[1.  , 0.25],
+               [0.  , 0.  ]])
+        """
+        if not self.has_entry_weights:
+            return None
+        of_rows = by_entry(self.weight)
+        return np.divide(self.entry_weight, of_rows, out=np.zeros(self.Y.shape), where=of_rows > 0)
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -91,7 +161,22 @@ class FitData(NamedTuple):
         return self._of_positive_weight(self.known.all(axis=1))
 
     def _of_positive_weight(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return rows if self.sample_weight is None else rows & (self.sample_weight > 0)
+        return rows if self.row_weight is None else rows & (self.row_weight > 0)
+
+    def settle_absent(self, labels: NDArray[np.bool_]) -> None:
+        """Make labels, `(n_labels,)`, absent in all rows, in place; entries weigh as their rows.
+
+        Examples
+        --------
+        >>> data = FitData(None, np.array([[1, np.nan]]), np.array([[2.0, 0.0]]))
+        >>> data.settle_absent(np.array([False, True]))
+        >>> data.Y, data.sample_weight
+        (array([[1., 0.]]), array([[2., 2.]]))
+        """
+        self.Y[:, labels] = 0
+        if self.has_entry_weights:
+            assert self.sample_weight is not None
+            self.sample_weight[:, labels] = row_weights(self.sample_weight)[:, np.newaxis]
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "FitData":
         """Take rows, by their positions or a mask.
@@ -111,8 +196,11 @@ class FitData(NamedTuple):
 
     def of_labels(self, labels: NDArray[np.bool_]) -> "FitData":
         """Take some labels, in memory of their own, and their margins, which are X, as float32."""
+        weight = self.sample_weight
         return self._replace(
-            X=self.X[:, labels].astype(np.float32), Y=np.ascontiguousarray(self.Y[:, labels])
+            X=self.X[:, labels].astype(np.float32),
+            Y=np.ascontiguousarray(self.Y[:, labels]),
+            sample_weight=weight[:, labels] if weight is not None and weight.ndim == 2 else weight,
         )
 
     def part(self, rows: NDArray[np.intp]) -> "FitData":
@@ -127,8 +215,7 @@ class FitData(NamedTuple):
         array([[1., 0.]], dtype=float32)
         """
         taken = self.take(rows)
-        unknown = unknown_labels(taken.Y, taken.sample_weight)
-        taken.Y[:, unknown] = 0
+        taken.settle_absent(unknown_labels(taken.Y, taken.sample_weight))
         return taken
 
     def target(self) -> NDArray[Any]:
@@ -223,7 +310,7 @@ def unknown_labels(
     unknown = np.ones(Y.shape[1], dtype=bool)
     for rows in row_blocks(Y.shape):
         is_nan = np.isnan(Y[rows])
-        unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+        unknown &= (is_nan if weight is None else is_nan[row_weights(weight[rows]) > 0]).all(axis=0)
     unknown = sum_of_all((~unknown).astype(np.int64)) == 0
     if unknown.all():
         raise ValueError("Y has no known label: every entry that counts is NaN.")
@@ -243,7 +330,7 @@ def only_positive_labels(
     """
     is_found = np.zeros((3, Y.shape[1]), dtype=bool)
     for rows in row_blocks(Y.shape):
-        block = Y[rows] if weight is None else Y[rows][weight[rows] > 0]
+        block = Y[rows] if weight is None else Y[rows][row_weights(weight[rows]) > 0]
         for found, entries in zip(is_found, (block == 0, block == 1, np.isnan(block)), strict=True):
             found |= entries.any(axis=0)
     negative, positive, unknown = is_found

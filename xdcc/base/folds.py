@@ -46,7 +46,7 @@ def stratified_folds(
     Parameters
     ----------
     Y : float or bool array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown, which is dealt out like 0.
+        0, 1, or NaN for unknown, which is dealt out like 0; a probability like the nearer of both.
     n_folds : int
         Number of folds, from 2 to n_samples.
     random_state : int, RandomState instance or None, default=None
@@ -74,7 +74,7 @@ def stratified_folds(
     deal = MultilabelStratifiedKFold(
         n_folds, shuffle=True, random_state=generator_from(random_state)
     )
-    present = np.nan_to_num(Y).astype(bool)
+    present = np.nan_to_num(Y) >= 0.5
     # Whether a row has no label at all is dealt out like a label.
     present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
     folds = np.empty(len(Y), dtype=np.intp)
@@ -290,7 +290,7 @@ def require_known(folds: Folds, data: FitData) -> None:
     Raises
     ------
     ValueError
-        With the fold.
+        If a fold has no such row to train on; the message names the fold.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from xdcc.base.frames import as_pandas
+from xdcc.base.weights import check_weight, row_weights
 
 SAMPLE_ENTRIES = 2**21
 """Entries of the rows that a few numbers are learned from: calibration, decision rules."""
@@ -106,7 +107,7 @@ class LabelRows:
     Attributes
     ----------
     shape : tuple of int
-        As of the array that Y makes.
+        The shape of Y as an array.
 
     Raises
     ------
@@ -238,7 +239,10 @@ class KnownRows[Predicted: (Bools, Floats)](NamedTuple):
     known : bool array, shape (n_counted, n_labels)
         At least one True per row.
     weight : float64 array, shape (n_counted,)
-        Positive.
+        Of the samples; positive.
+    share : float64 array, shape (n_counted, n_labels), or None
+        Weight of each entry as a share of its sample's, 0 where the truth is unknown; None if all
+        known entries have their sample's weight.
 
     Examples
     --------
@@ -251,6 +255,24 @@ class KnownRows[Predicted: (Bools, Floats)](NamedTuple):
     predicted: Predicted
     known: Bools
     weight: Floats
+    share: Floats | None = None
+
+    def row_sums(self, values: Bools | Floats) -> Floats:
+        """Add up values of the known entries of each sample, by their shares; `(n_counted,)`.
+
+        Examples
+        --------
+        >>> (rows,) = known_blocks([[1, 0, 1]], [[1, 1, 1]], [[4, 2, 0]])
+        >>> rows.row_sums(rows.predicted)
+        array([1.5])
+        """
+        if self.share is None:
+            return np.asarray(values.sum(axis=1, where=self.known, dtype=np.float64))
+        return np.asarray((self.share * values).sum(axis=1))
+
+    def label_sums(self, mask: Bools) -> Floats:
+        """Add up the weights of marked entries, which are known, of each label; `(n_labels,)`."""
+        return np.asarray(self.weight @ (mask if self.share is None else mask * self.share))
 
 
 def known_blocks(
@@ -264,8 +286,8 @@ def known_blocks(
         0, 1, or NaN where the label is unknown.
     Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
         0 or 1. If both are DataFrames, columns are matched by name.
-    sample_weight : array-like, shape (n_samples,), optional
-        Finite, not negative; None counts every sample once.
+    sample_weight : array-like, shape (n_samples,) or (n_samples, n_labels), optional
+        Finite, not negative; None counts every sample once. An entry of weight 0 is unknown.
 
     Yields
     ------
@@ -357,7 +379,11 @@ def _blocks[Values: (Bools, Floats)](
             f"Y_true and {name} must have the same shape (n_samples, n_labels), "
             f"got {truth_rows.shape} and {other_rows.shape}"
         )
-    weight = check_weight(sample_weight, n_samples, some_positive=False, dtype=np.float64)
+    names: Sequence[Any] = range(n_labels)
+    if isinstance(Y_true, pd.DataFrame):
+        names = Y_true.columns
+        sample_weight = labels_in_order(as_pandas(sample_weight), names, "sample_weight")
+    weight = check_weight(sample_weight, n_samples, names, some_positive=False, dtype=np.float64)
     if weight is None:
         weight = np.ones(n_samples)
 
@@ -370,65 +396,18 @@ def _blocks[Values: (Bools, Floats)](
         )
         other = checked(other_rows.block(rows), rows, other_rows)
 
-        counts = ~unknown.all(axis=1) & (weight[rows] > 0)
+        known, of_rows = ~unknown, weight[rows]
+        if weight.ndim == 2:
+            of_entries = of_rows * known
+            known, of_rows = of_entries > 0, row_weights(of_entries)
+        counts = known.any(axis=1) & (of_rows > 0)
         if counts.any():
             nothing_counts = False
-            yield KnownRows(is_true[counts], other[counts], ~unknown[counts], weight[rows][counts])
+            known, of_rows = known[counts], of_rows[counts]
+            share = None if weight.ndim == 1 else of_entries[counts] / of_rows[:, np.newaxis]
+            yield KnownRows(is_true[counts] & known, other[counts], known, of_rows, share)
     if nothing_counts:
         raise ValueError("Y_true has no known label in a sample of positive weight")
-
-
-def check_weight(
-    sample_weight: Any,
-    n_samples: int,
-    *,
-    some_positive: bool = True,
-    dtype: type[np.floating] = np.float32,
-) -> NDArray[Any] | None:
-    """Check the weights of rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights.
-    n_samples : int
-        Number of rows.
-    some_positive : bool, default=True
-        Whether a weight must be positive; not where these are only some of the rows.
-    dtype : type, default=numpy.float32
-        Type of the array.
-
-    Returns
-    -------
-    float array of shape (n_samples,) or None
-        The weights, None if there are none.
-
-    Raises
-    ------
-    ValueError
-        If they have another shape, are negative, infinite or NaN, or all zero.
-
-    Examples
-    --------
-    >>> check_weight([1, 0.5], 2)
-    array([1. , 0.5], dtype=float32)
-    """
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=dtype)
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}; it must be ({n_samples},), one per row."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"sample_weight is {weight[row]} in row {row}; weights must be finite and not negative."
-        )
-    if some_positive and not weight.any():
-        raise ValueError("sample_weight is zero in every row: no row would count.")
-    return weight
 
 
 def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> float:
@@ -440,7 +419,7 @@ def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
     Returns
     -------
     float
-        From 0 to 1, of the samples that count.
+        The share among the samples that count, from 0 to 1.
 
     Examples
     --------

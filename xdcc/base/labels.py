@@ -30,6 +30,7 @@ from xdcc.base.features import check_sparse_structure
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas, labels_of_names
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
+from xdcc.base.weights import by_entry
 from xdcc.base.workers import sum_of_all
 
 type Labels = NDArray[np.float32]
@@ -227,7 +228,10 @@ def _label_values(labels: LabelRows, names: NDArray[np.object_], soft: bool) -> 
             row, column = np.argwhere(~valid)[0]
             hint = "Only binary classification is supported."
             if in_range[row, column]:
-                hint = "MultiLabelXGBClassifier takes probabilities with soft_labels=True."
+                hint = (
+                    "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels take "
+                    "probabilities with soft_labels=True."
+                )
             row += rows.start
             raise ValueError(
                 f"Unknown label type: Y holds {labels.entry(row, column)} in row {row} for label "
@@ -254,8 +258,8 @@ def label_frequency(
     ----------
     Y : float array of shape (n_samples, n_labels)
         0, 1, or NaN for unknown.
-    sample_weight : float array of shape (n_samples,), optional
-        Weights of the rows.
+    sample_weight : float array of shape (n_samples,) or (n_samples, n_labels), optional
+        Weights of the rows or entries.
     where : bool array of shape (n_samples, n_labels), default=True
         Entries that count, if they are known.
     empty : float
@@ -279,7 +283,7 @@ def label_frequency(
         counts = ~np.isnan(part) & (where if isinstance(where, bool) else where[rows])
         weight = counts.astype(np.float64)
         if sample_weight is not None:
-            weight *= sample_weight[rows, np.newaxis]
+            weight *= by_entry(sample_weight[rows])
         sums += weight.sum(axis=0), (weight * np.nan_to_num(part)).sum(axis=0)
     total, positive = sum_of_all(sums)
     return np.divide(positive, total, out=np.full(len(total), float(empty)), where=total > 0)

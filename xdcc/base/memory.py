@@ -57,14 +57,14 @@ def require_memory(needed: float, what: str, advice: str) -> None:
     needed : float
         Bytes, estimated.
     what : str
-        What needs the memory, for the message.
+        The object that needs the memory, for the message.
     advice : str
-        How it would take less.
+        A way to need less memory, for the message.
 
     Raises
     ------
     NotEnoughMemoryError
-        With both numbers.
+        The message has both numbers.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from xgboost.core import _LIB, _check_call
 
 from xdcc.base.side_by_side import n_at_once, with_idle_cores
+from xdcc.base.weights import by_entry
 from xdcc.kernels.rounds import train_rounds
 
 _AT_ONCE = 8
@@ -49,16 +50,16 @@ _FUNCTIONS = (
 
 
 class Looks(NamedTuple):
-    """When margins of a training are looked at, and where they are put.
+    """The rounds after which margins of a training are read, and the arrays that store them.
 
     Attributes
     ----------
     after : list of int
-        After how many rounds, ascending.
+        Numbers of rounds, ascending.
     margins : list of float32 arrays of shape (n_samples, n_labels)
-        For each look.
+        An array for each of these numbers.
     rows : int64 array
-        Of which rows.
+        The rows that the margins belong to.
 
     Examples
     --------
@@ -99,8 +100,8 @@ def boost(
         XGBoost caches a booster's margins for the matrices that it was made with.
     rounds : range
         Numbers of the rounds.
-    weight : float32 array of shape (n_samples,), optional
-        Weights of the rows, instead of those of the matrix.
+    weight : float32 array of shape (n_samples,) or (n_samples, n_labels), optional
+        Weights of the rows or entries, instead of those of the matrix.
     bits : sequence of PCG64 or None, optional
         For each round what draws rows of these weights; None for all of them.
     share : float, default=1.0
@@ -116,6 +117,7 @@ def boost(
     >>> booster.num_boosted_rounds(), matrix.get_weight()
     (3, array([0., 1., 1., 1.], dtype=float32))
     """
+    weight = by_entry(weight)
     drawn = np.empty_like(weight)
     interface = json.dumps(drawn.__array_interface__).encode()
     own = _address(booster.handle), _address(matrix.handle)

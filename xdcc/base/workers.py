@@ -120,7 +120,7 @@ def sample_of_all(
     shape : tuple of int
         Number of own rows, number of labels.
     *columns : arrays of shape (n_rows, ...)
-        Of which the sample is taken.
+        The columns to sample from.
     entries : int, default=2**21
         About so many labels are taken.
 

@@ -179,6 +179,7 @@ int, default="sumGain"
         }
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _domains = MappingProxyType(
         {
             **TreeBoosterEstimator._domains,

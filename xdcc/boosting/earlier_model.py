@@ -2,14 +2,12 @@
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xgboost as xgb
 
 from xdcc.base import booster_reader
-
-if TYPE_CHECKING:
-    from xdcc.boosting.classifier import MultiLabelXGBClassifier
+from xdcc.base.estimator import MultiLabelEstimator
 
 _PREFIX = "multilabel"
 
@@ -43,7 +41,7 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
     return booster
 
 
-def check_belongs(booster: xgb.Booster, estimator: "MultiLabelXGBClassifier") -> None:
+def check_belongs(booster: xgb.Booster, estimator: MultiLabelEstimator) -> None:
     """Raise a ValueError if a booster was trained on other features or labels than `fit` got.
 
     Their numbers have to be equal, and the features' names, if both have names. There must not be

@@ -45,7 +45,7 @@ def column_importance(
     Parameters
     ----------
     boosters : iterable of xgboost.Booster
-        With trees.
+        Boosters of trees.
     n_columns : int
         Number of columns that they were trained on.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}
@@ -86,7 +86,7 @@ def label_gains(booster: xgb.Booster, n_features: int, n_labels: int) -> NDArray
     Parameters
     ----------
     booster : xgboost.Booster
-        With trees that have vector leaves, or of one label.
+        A booster of trees with vector leaves, or of one label.
     n_features, n_labels : int
         Numbers of features and labels.
 

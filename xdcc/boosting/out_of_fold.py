@@ -30,6 +30,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
 from xdcc.base.side_by_side import n_ahead, run_all, run_in_step
+from xdcc.base.weights import by_entry
 from xdcc.base.workers import grand_total, rows_of_all
 
 _LOOKS = 50
@@ -46,8 +47,8 @@ class LogLoss:
     ----------
     Y : float32 array of shape (n_samples, n_labels)
         0, 1, a probability, or NaN for unknown.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
+    weight : float32 array of shape (n_samples,) or (n_samples, n_labels), or None
+        Weights of the rows or entries.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class LogLoss:
         # probability; unknown ones weigh nothing.
         of_rows = np.ones(len(Y), np.float32) if weight is None else weight
         self._sign = np.where(Y == 1, np.float32(-1), np.float32(1))
-        self._weight = np.where(np.isnan(Y), np.float32(0), of_rows[:, np.newaxis])
+        self._weight = np.where(np.isnan(Y), np.float32(0), by_entry(of_rows))
         is_soft = (Y > 0) & (Y < 1)
         self._soft = np.where(is_soft, Y, np.float32(0)) if is_soft.any() else None
 
@@ -230,7 +231,7 @@ class _OutOfFold:
         self.matrix = self._matrices[0]
         numbers = range(folds.n_folds)
         self._weights = [
-            np.where(folds.trains(fold), self._weight, np.float32(0)) for fold in numbers
+            by_entry(self._weight) * folds.trains(fold)[:, np.newaxis] for fold in numbers
         ]
         self._rows = [np.flatnonzero(folds.tests(fold)) for fold in numbers]
         self._drawn = RowDraws.of(params, len(self._weight))
@@ -325,7 +326,7 @@ def _matrices(data: FitData, params: dict[str, Any], n: int) -> list[xgb.DMatrix
 
 
 def _weights(data: FitData) -> NDArray[np.float32]:
-    """Return the weights of the rows, `(n_samples,)`."""
+    """Return the weights of the rows or entries, `(n_samples,)` or `(n_samples, n_labels)`."""
     if data.sample_weight is None:
         return np.ones(len(data.Y), np.float32)
     return data.sample_weight.astype(np.float32)

@@ -65,7 +65,7 @@ def choose_sketch(
     data : FitData
         Checked training data.
     matrix : DMatrix, optional
-        Of these data, to train on next: a race on it needs no bins of its own. Some of its labels
+        The same data, to train on next: a race on it needs no bins of its own. Some of its labels
         are hidden during the race.
 
     Returns

@@ -132,8 +132,8 @@ int, default="maxGain"
         A metric of :mod:`xdcc.metrics`: `example_f1`, `subset_accuracy`, `hamming_accuracy`,
         `jaccard`, `micro_f1` or `macro_f1`.
     prediction : {"cumulated", "standard"}, default="cumulated"
-        What `predict` and `predict_proba` return: the propagated probabilities and for open
-        labels the maximum over the rounds (equation 9), or the propagated ones alone, with 0 for
+        Prediction mode. ``"cumulated"``: the propagated probabilities, and for open labels the
+        maximum over the rounds (equation 9). ``"standard"``: the propagated ones alone, with 0 for
         open labels. Can be changed after `fit`.
     cumulation : {"equation9", "authors"}, default="equation9"
         How the cumulated prediction is computed, see
@@ -207,6 +207,7 @@ int, default="maxGain"
         }
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _domains = MappingProxyType(
         {
             **TreeBoosterEstimator._domains,

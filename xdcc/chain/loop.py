@@ -91,9 +91,9 @@ class ChainRun:
     n_labels : int
         Number of labels.
     n_rounds : int
-        How many rounds there will be at most.
+        Largest number of rounds.
     rule : PropagationRule
-        As in training.
+        The rule used in training.
     end_label : bool
         Whether the boosters have an end label.
 
@@ -265,7 +265,7 @@ def cumulated_proba(
     Parameters
     ----------
     running : float array of shape (n_samples, n_labels)
-        What :func:`accumulate` kept.
+        The state that :func:`accumulate` keeps.
     P : float array of shape (n_samples, n_labels)
         Propagated probabilities, NaN where there is none.
     cumulation : {"equation9", "authors"}

@@ -98,12 +98,13 @@ class OrderFreeChainClassifier(PredictsByKernel, ClassifierWrapper):
     n_draws : int, default=100
         Labelsets that are drawn for ``prediction="example_f1"``.
     prediction : {"mode", "subset_accuracy", "example_f1", "marginal"}, default="mode"
-        What `predict` returns: the most probable labelset; the one with the highest score of joint,
-        independent labels and frequency in training together
-        (:class:`~xdcc.chain.order_free_inference.LabelsetScore`), whose weights `fit` chooses if
-        this is set before it; the labelset of the highest expected example-based F1, on draws; or
-        every label of probability at least 0.5. Can be changed after `fit` to any other than
-        "subset_accuracy".
+        The labelset that `predict` returns. ``"mode"``: the most probable one.
+        ``"subset_accuracy"``: the one with the highest
+        :class:`~xdcc.chain.order_free_inference.LabelsetScore`, which combines the chain, the
+        labels by themselves and the frequency in training, with weights that `fit` chooses.
+        ``"example_f1"``: the one with the highest expected example-based F1, estimated from draws.
+        ``"marginal"``: all labels of probability at least 0.5. Can be changed after `fit` to any
+        other than ``"subset_accuracy"``.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, revealed labels, boosters, and the draws of ``prediction="example_f1"``; None
         is the seed 0.

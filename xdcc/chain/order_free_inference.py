@@ -360,7 +360,7 @@ class LabelsetScore(NamedTuple):
     joint, prior : float
         The weights a and c.
     known : KnownLabelsets
-        Of training.
+        Labelsets of the training data.
     """
 
     joint: float
@@ -413,7 +413,7 @@ def held_out_candidates(
     n_beams : int
         As in :meth:`Candidates.find`.
     wanted : bool array of shape (n_samples,)
-        For which rows.
+        Whether a row is wanted.
 
     Yields
     ------
@@ -422,8 +422,8 @@ def held_out_candidates(
     booster : xgboost.Booster or None
         Trained without the fold.
     candidates : Candidates
-        Of these rows, with the known labelsets of the other folds. A fold without which no known
-        labelset is left has none.
+        Candidates for these rows; the known labelsets come from the other folds. There are none if
+        the other folds have no known labelset.
     """
     is_whole = data.whole
     for fold, booster in enumerate(boosters):

@@ -31,6 +31,7 @@ from xdcc.base.process import late_interrupt
 from xdcc.base.rounds import Looks, boost, predicts_fast, rounds_at_once, with_own_weights
 from xdcc.base.side_by_side import n_ahead, run_in_step
 from xdcc.base.threads import threads_for
+from xdcc.base.weights import by_entry
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
 
@@ -143,7 +144,7 @@ def train_order_free(
     # A block of all rows for each mask.
     start, truth = np.tile(data.X, (n_masks, 1)), np.tile(data.Y, (n_masks, 1))
     every = np.ones(n_rows, np.float32) if data.sample_weight is None else data.sample_weight
-    every, fold = np.tile(every, n_masks), np.tile(folds, n_masks)
+    every, fold = np.tile(by_entry(every), (n_masks, 1)), np.tile(folds, n_masks)
     label_features = np.where(revealed, truth, np.float32(np.nan))
     truth[revealed] = np.nan
     with late_interrupt():
@@ -164,11 +165,11 @@ def train_order_free(
     # The loss covers only the labels that are left out.
     truth[~np.any(held_out, axis=0)] = np.nan
     loss = LogLoss(truth, every)
-    total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))
+    total = max(1, float((~np.isnan(truth) * every).sum()))
     losses, n_best = [loss(start) / total], 0
     at_once = rounds_at_once(matrix)
     now = [start.copy() for _ in range(n_ahead() * at_once)]
-    weights = [*(np.where(rows, np.float32(0), every) for rows in held_out), every]
+    weights = [*(every * ~rows[:, np.newaxis] for rows in held_out), every]
     rows_out = [*map(np.flatnonzero, held_out), np.zeros(0, np.intp)]
 
     def rounds_of(step: int) -> range:

@@ -38,6 +38,7 @@ from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import label_frequency
 from xdcc.base.rounds import boost, quantised, with_own_weights
 from xdcc.base.side_by_side import run_all
+from xdcc.base.weights import by_entry, row_weights
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import end_truth
@@ -94,7 +95,7 @@ class EarlyStopping:
         Rows beside the training rows, at the beginning of the chain. None evaluates on the
         training rows themselves; their state must come from models that have not seen them.
     predict : callable
-        From a state to the labels that the chain predicts.
+        Function from a state to the labels that the chain predicts.
     measure : callable
         Score of (truth, labels), the higher the better.
     patience : int
@@ -219,7 +220,7 @@ def train_chain(
     Returns
     -------
     list of lists of xgboost.Booster
-        For each round its boosters: one, or one for each fold.
+        The boosters of each round: one, or one for each fold.
     """
     training = _Training(data, params, plan)
     rounds: list[list[xgb.Booster]] = []
@@ -308,10 +309,14 @@ class _Training:
     ) -> tuple[xgb.Booster, NDArray[np.float32]]:
         """Train a booster on some rows; return it and its predictions for all."""
         weight = self._data.sample_weight
+        has_end = self._plan.end_label and self._data.has_entry_weights
+        if has_end and weight is not None:
+            weight = np.column_stack((weight, row_weights(weight)))
         counts = ~self.state.ended if rows is None else rows & ~self.state.ended
         # With folds the matrix has the weights of the booster before, even if all rows count.
-        if self._plan.folds is not None or not counts.all():
-            weight = np.where(counts, 1 if weight is None else weight, 0).astype(np.float32)
+        if self._plan.folds is not None or has_end or not counts.all():
+            every = np.ones(len(counts), np.float32) if weight is None else weight
+            weight = by_entry(every) * counts[:, np.newaxis]
             matrix.set_weight(weight)
         if self._plan.separate_and_conquer and "base_score" not in params:
             params = {**params, "base_score": open_base_score(truth, weight, self._P)}
@@ -325,7 +330,7 @@ class _Training:
 
 
 def open_base_score(
-    Y: NDArray[np.float32], weight: NDArray[np.float32] | None, P: NDArray[np.float32]
+    Y: NDArray[np.float32], weight: NDArray[np.floating] | None, P: NDArray[np.float32]
 ) -> list[float]:
     """Average each label over the entries that are known and not propagated: where to start.
 

@@ -59,8 +59,9 @@ def place_rows(
         Features, in chunks of rows.
     Y : Dask array, DataFrame or Series of shape (n_samples, n_labels) or (n_samples,)
         Labels, in the same chunks.
-    sample_weight : Dask array or Series of shape (n_samples,), or None
-        Weights, in the same chunks.
+    sample_weight : Dask array, Series or DataFrame of shape (n_samples,) or \
+(n_samples, n_labels), or None
+        Weights of rows or entries, in the same chunks.
     sparse_zeros : {"missing", "zero"}
         Meaning of an entry that a sparse X does not store.
     groups : Dask array or Series of shape (n_samples,), or None
@@ -250,9 +251,12 @@ def _aligned_chunks(X: Any, Y: Any, sample_weight: Any, groups: Any) -> list[Chu
     _require_chunks_of_rows("X", X, (2,))
     _require_same_rows(X, "Y", Y, (1, 2))
     of_rows: list[Sequence[Delayed | None]] = []
-    for name, column in (("sample_weight", sample_weight), ("groups", groups)):
+    for name, column, axes in (
+        ("sample_weight", sample_weight, (1, 2)),
+        ("groups", groups, (1,)),
+    ):
         if column is not None:
-            _require_same_rows(X, name, column, (1,))
+            _require_same_rows(X, name, column, axes)
         of_rows.append([None] * len(_lengths(X)) if column is None else _chunks(column))
     return list(zip(range(len(_lengths(X))), _chunks(X), _chunks(Y), *of_rows, strict=True))
 

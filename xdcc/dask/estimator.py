@@ -95,8 +95,9 @@ class DaskEstimator(MultiLabelEstimator):
                     categorical columns, with the same categories or not. NaN is a missing value.
                 Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
                     In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
-                sample_weight : Dask array or Series of shape (n_samples,), optional
-                    Weights of the rows, in the same chunks.
+                sample_weight : Dask array, Series or DataFrame of shape (n_samples,) or \
+(n_samples, n_labels), optional
+                    Weights of the rows or entries, in the same chunks.
                 """,
             "coll_cfg": """
                 coll_cfg : xgboost.collective.Config, optional
@@ -259,8 +260,10 @@ def put_together(
         data = data._replace(
             X=check_features(estimator, data.X), feature_types=feature_types(estimator)
         )
-    Y = np.where(absent, np.float32(0), data.Y)
-    return data._replace(Y=Y, learned=learned_by(estimator))
+    weight = None if data.sample_weight is None else data.sample_weight.copy()
+    data = data._replace(Y=data.Y.copy(), sample_weight=weight, learned=learned_by(estimator))
+    data.settle_absent(absent)
+    return data
 
 
 def become_fitted(estimator: MultiLabelEstimator, fitted: MultiLabelEstimator) -> None:

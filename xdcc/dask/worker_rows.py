@@ -20,10 +20,10 @@ from pandas.api.types import union_categoricals
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
+from xdcc.base.checks import check_fit_weight
 from xdcc.base.features import Features, SparseZeros, check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import grouped_folds, stratified_folds
-from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
@@ -128,7 +128,7 @@ def join_chunks(
         return None
     layout = require_same_layout(layout for _, layout, _ in checked)
     data = concatenate([part for part, _, _ in checked])
-    counts = slice(None) if data.sample_weight is None else data.sample_weight > 0
+    counts = slice(None) if data.row_weight is None else data.row_weight > 0
     counted = data.Y[counts]
     is_known = ~np.isnan(counted).all(axis=0)
     X: Any = data.X
@@ -228,7 +228,11 @@ def _check_chunk(
         # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
         labels = check_labels(_as_matrix(Y))
         check_consistent_length(checked_X, labels.Y, sample_weight, groups)
-        weight = check_weight(sample_weight, len(labels.Y), some_positive=False)
+        names, is_named = (labels.learned[name] for name in ("label_names_", "_labels_are_named"))
+        weight = check_fit_weight(
+            sample_weight, len(labels.Y), names, is_named=is_named, some_positive=False
+        )
+        labels = labels.weighted(weight, is_whole=False)
     feature_names = getattr(estimator, "feature_names_in_", None)
     categorical = tuple(getattr(estimator, "categories_", ()))
     layout = Layout(
@@ -240,7 +244,7 @@ def _check_chunk(
         label_names=tuple(labels.learned["label_names_"]),
         labels_are_named=labels.learned["_labels_are_named"],
     )
-    data = FitData(X if categorical else checked_X, labels.Y, weight)
+    data = FitData(X if categorical else checked_X, labels.Y, labels.sample_weight)
     of_rows = np.full(len(labels.Y), None) if groups is None else np.asarray(groups)
     return data, layout, of_rows
 

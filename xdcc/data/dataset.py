@@ -82,7 +82,7 @@ class MultiLabelDataset:
         Parameters
         ----------
         frame : DataFrame
-            Of pandas, Polars, PyArrow or any other library that estimators take.
+            A frame of pandas, Polars, PyArrow or any other library that estimators accept.
         labels : sequence of str
             The label columns. Values are 0, 1, false, true, or missing if unknown.
         ignore : sequence of str, default=()

@@ -27,6 +27,7 @@ from scipy.special import expit, logit
 from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.weights import by_entry
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision._log_loss import log_loss_sums
 from xdcc.decision.cuts import Floats
@@ -97,11 +98,11 @@ def calibrate(
     Parameters
     ----------
     margins : float64 array of shape (n_samples, n_labels)
-        Of models that have not seen the row.
+        Log-odds from models that were not trained on the row.
     Y : float array of shape (n_samples, n_labels)
         0, 1, or NaN where a label is unknown.
-    weight : float64 array of shape (n_samples,)
-        Not negative, not all zero.
+    weight : float64 array of shape (n_samples,) or (n_samples, n_labels)
+        Of rows or entries; not negative, not all zero.
     folds : int array of shape (n_samples,)
         Fold of each row.
     entries : int, default=2**21
@@ -113,8 +114,9 @@ def calibrate(
         A label has numbers of its own if its mean log-loss, out of fold, is lower with them than
         with the common ones by more than the standard error of that difference.
     """
-    z, y, w, of_rows = sample_of_all(Y.shape, margins, Y, weight, folds, entries=entries)
-    counts = ~np.isnan(y) & (w > 0)[:, np.newaxis]
+    z, y, w, of_rows = sample_of_all(Y.shape, margins, Y, by_entry(weight), folds, entries=entries)
+    w = np.broadcast_to(w, y.shape)
+    counts = ~np.isnan(y) & (w > 0)
     numbers, n_labels = range(count_folds(folds)), Y.shape[1]
     parts = [(of_rows != fold, of_rows == fold) for fold in numbers]
     common = fit_platt(z, y, w, counts)
@@ -123,7 +125,7 @@ def calibrate(
     nested = [PlattScaling.of_all(fitted, n_labels) for fitted in commons]
     for label in range(n_labels):
         column = np.s_[:, label : label + 1]
-        of_label, known = (z[column], y[column], w), counts[column]
+        of_label, known = (z[column], y[column], w[column]), counts[column]
         present = (y[column] == 1) & known
         if min(present.sum(), known.sum() - present.sum()) < _LEAST_OF_BOTH:
             continue
@@ -133,7 +135,7 @@ def calibrate(
             before[out] = a * z[out, label] + b
             after[out] = own[-1][0] * z[out, label] + own[-1][1]
         used = known[:, 0]
-        if _is_better(after[used], before[used], y[used, label], w[used]):
+        if _is_better(after[used], before[used], y[used, label], w[used, label]):
             scaling.put(label, fit_platt(*of_label, known, common))
             for of_fold, fitted in zip(nested, own, strict=True):
                 of_fold.put(label, fitted)
@@ -156,8 +158,10 @@ def fit_platt(
 
     Parameters
     ----------
-    margins, Y, weight
+    margins, Y
         As in :func:`calibrate`.
+    weight : float64 array of shape (n_samples,) or (n_samples, n_labels)
+        Of rows or entries.
     counts : bool array of shape (n_samples, n_labels)
         Which entries count; all of them are known.
     start : tuple of float
@@ -169,7 +173,7 @@ def fit_platt(
         With the least log-loss; a is at least 0.
     """
     z, present = margins[counts].astype(np.float64), Y[counts] == 1
-    w = np.broadcast_to(weight[:, np.newaxis], Y.shape)[counts]
+    w = np.broadcast_to(by_entry(weight), Y.shape)[counts]
     n_with, n_without = w[present].sum(), w[~present].sum()
     if not n_with + n_without:
         return start
@@ -264,7 +268,8 @@ class ConstantLabels(NamedTuple):
         known = data.known & (data.weight[:, np.newaxis] > 0)
         n_known = sum_of_all(known.sum(axis=0))
         n_present = sum_of_all((data.truth & known).sum(axis=0))
-        is_constant = (n_present == 0) | (n_present == n_known)
+        n_absent = sum_of_all(((data.Y == 0) & known).sum(axis=0))
+        is_constant = (n_absent == n_known) | (n_present == n_known)
         value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
         return cls(value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan))
 
@@ -294,7 +299,7 @@ class LabelCalibration:
     Attributes
     ----------
     slope, intercept : float64 arrays of shape (n_labels,)
-        Of Platt scaling; 1 and 0 for a label that is not calibrated.
+        Coefficients of Platt scaling; 1 and 0 for a label that is not calibrated.
     constant : ConstantLabels
         Labels that have one value only.
     """
@@ -359,7 +364,8 @@ def calibrate_tested(
     calibrated = np.full(data.Y.shape, np.nan)
     if varied.any():
         margins, Y = (np.ascontiguousarray(each[:, varied]) for each in (data.X, data.Y))
-        fitted = calibrate(margins, Y, data.weight, folds, entries)
+        weight = data.entry_weight[:, varied] if data.has_entry_weights else data.weight
+        fitted = calibrate(margins, Y, weight, folds, entries)
         calibrated[:, varied] = fitted.margins
         whole.slope[varied], whole.intercept[varied] = fitted.scaling
     return Calibrated(whole, whole.constant.in_margins(calibrated))

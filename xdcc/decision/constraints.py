@@ -36,7 +36,7 @@ N_TESTED = 50
 """Thresholds that are tested with confidence."""
 
 _ROUNDING = 1e-9
-"""Of sums of weights."""
+"""Largest rounding error of a ratio of sums of weights."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,8 @@ class LabelConstraints(NamedTuple):
 def _scores(data: FitData, label: int, predicted: NDArray[np.bool_]) -> list[float]:
     """Compute precision, recall and F1 of a label; NaN for 0/0."""
     known = data.known[:, label]
-    weight, truth, found = data.weight[known], data.truth[known, label], predicted[known]
+    weight, truth = data.label_weight(label)[known], data.truth[known, label]
+    found = predicted[known]
     true, chosen, both = weight @ truth, weight @ found, weight @ (truth & found)
     parts = ((both, chosen), (both, true), (2 * both, true + chosen))
     return [float(part / whole) if whole else np.nan for part, whole in parts]
@@ -319,8 +320,8 @@ def _scores(data: FitData, label: int, predicted: NDArray[np.bool_]) -> list[flo
 class _Counts(NamedTuple):
     """Sums over the rows in which a label is known, for each threshold, (n_thresholds,) each.
 
-    Of weights, and of their squares: of rows with the label, rows predicted, and both. `tested`
-    tells which are tested with confidence.
+    Weights and their squares are summed over the rows with the label, over the rows predicted to
+    have it, and over those that are both. `tested` marks thresholds tested with confidence.
     """
 
     thresholds: Floats
@@ -337,7 +338,7 @@ class _Counts(NamedTuple):
         if not known.any():
             none = np.zeros(1)
             return cls(np.array([NEVER]), none, none, none, none, none, np.ones(1, dtype=bool))
-        weight, truth = data.weight[known], data.truth[known, label]
+        weight, truth = data.label_weight(label)[known], data.truth[known, label]
         cuts = Cuts.of(expit(data.X[known, label].astype(np.float64)))
         tested = np.zeros(len(cuts.thresholds), dtype=bool)
         sizes = np.round(np.geomspace(1, len(weight), N_TESTED))

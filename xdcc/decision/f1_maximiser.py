@@ -155,7 +155,8 @@ class SizedMarginals(NamedTuple):
     def maximise(self, beta: float = 1.0) -> F1Maximum:
         """Find the labelset with the highest expected F1, or F-beta, for each row.
 
-        Of equally good labelsets the smaller one is taken, of equally good labels the first.
+        Among equally good labelsets, the smallest is returned; among equally good labels, the
+        first is taken.
 
         Parameters
         ----------

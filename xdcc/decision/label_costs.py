@@ -158,8 +158,8 @@ class LabelCosts(Measure):
         ----------
         Y_true, Y_pred : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0 and 1; NaN in the first where a label is unknown.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            Weights of the rows or entries.
 
         Returns
         -------
@@ -178,7 +178,9 @@ class LabelCosts(Measure):
     def sizes(self, data: FitData) -> Floats:
         """Return the cost of a wrong prediction of each entry, (n_samples, n_labels)."""
         false_positive, false_negative = self.prices(data.Y.shape[1])
-        return np.where(data.known, np.where(data.truth, false_negative, false_positive), 0.0)
+        costs = np.where(data.known, np.where(data.truth, false_negative, false_positive), 0.0)
+        share = data.share
+        return costs if share is None else costs * share
 
     def row_sizes(self, data: FitData) -> Floats:
         """Return the size of each row: 1."""

@@ -28,9 +28,10 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight, row_blocks
+from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
+from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
 
@@ -66,8 +67,9 @@ class LabelsetPosterior:
     ) -> NDArray[np.int8]:
         """Predict labels, `(n_rules, n_samples, n_labels)`, from log-odds, by several rules.
 
-        A rule is whether the expected F-beta is maximised, or the posterior; t, a, and beta. Ties
-        of the posterior go to the more frequent labelset, then the first.
+        A rule has four values: whether the expected F-beta is maximised instead of the posterior
+        probability; t; a; and beta. Among labelsets with equal posteriors the more frequent one is
+        predicted, then the first.
         """
         return self._rules.decide(np.ascontiguousarray(margins, dtype=np.float64), rules)
 
@@ -163,7 +165,7 @@ class KnownLabelsets:
         if not len(rows.Y):
             raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
         labelsets, number = np.unique(rows.Y.astype(np.int8), axis=0, return_inverse=True)
-        return cls(labelsets, np.bincount(number, rows.sample_weight))
+        return cls(labelsets, np.bincount(number, rows.row_weight))
 
     def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
         """Predict the known labelset with the largest probability in each row.

@@ -25,8 +25,9 @@ from scipy import sparse
 
 from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight, sample_rows
+from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import check_labels
+from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.proba_measures import proba_measure
 
@@ -51,8 +52,8 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
             "Y_true and Y_proba must have the same shape (n_samples, n_labels), "
             f"got {labels.Y.shape} and {proba.shape}."
         )
-    weight = check_weight(sample_weight, len(proba))
-    return rows_that_count(labels._replace(X=proba, sample_weight=weight))
+    weight = check_weight(sample_weight, len(proba), labels.learned["label_names_"])
+    return rows_that_count(labels._replace(X=proba).weighted(weight))
 
 
 def rows_that_count(data: FitData) -> FitData:
@@ -85,11 +86,19 @@ class Measure:
 
     def sizes(self, data: FitData) -> Floats:
         """Return the size of each entry in its row, (n_samples, n_labels)."""
-        return data.known.astype(np.float64)
+        share = self.shares(data)
+        return data.known.astype(np.float64) if share is None else share
+
+    def shares(self, data: FitData) -> Floats | None:
+        """Return weights of entries as shares of their rows', or None if all count as 1.
+
+        Whether a row is right does not depend on the weights in it, and sums of them are rounded.
+        """
+        return None if self.value is _exact else data.share
 
     def row_sizes(self, data: FitData) -> Floats:
         """Return the size of each row if all are one group, (n_samples,)."""
-        return data.known.sum(axis=1, dtype=np.float64)
+        return data.row_sizes
 
     def entry_sizes(self, data: FitData) -> Floats:
         """Return the size of each entry in its group, (n_samples, n_labels); 0 if unknown."""
@@ -328,12 +337,16 @@ def _of_samples(
     measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     known, truth, row_weight = data.known, data.truth, data.weight
-    true = truth.sum(axis=1, dtype=np.float64)
+    share = measure.shares(data)
+
+    def size(mask: NDArray[Any]) -> Floats:
+        shares = mask if share is None else mask * share
+        return np.asarray(shares.sum(axis=1, dtype=np.float64))
+
+    true = size(truth)
     values = np.empty((len(true), len(predictions)))
     for i, labels in enumerate(predictions):
-        predicted = (labels & known).sum(axis=1, dtype=np.float64)
-        both = (labels & truth).sum(axis=1, dtype=np.float64)
-        values[:, i] = measure.value(true, predicted, both)
+        values[:, i] = measure.value(true, size(labels & known), size(labels & truth))
 
     def scores(counts: RowCounts) -> Floats:
         weight = counts * row_weight
@@ -364,12 +377,15 @@ def _of_all(
 def _of_labels(
     measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
-    is_known, is_true, row_weight = data.known, data.truth, data.weight
-    known, true = (sparse.csr_array(part.T, dtype=np.float64) for part in (is_known, is_true))
-    predicted = [
-        sparse.csr_array((labels & is_known).T, dtype=np.float64) for labels in predictions
-    ]
-    both = [sparse.csr_array((labels & is_true).T, dtype=np.float64) for labels in predictions]
+    is_known, is_true, row_weight, share = data.known, data.truth, data.weight, data.share
+
+    def by_label(mask: NDArray[Any]) -> sparse.csr_array:
+        shares = mask if share is None else mask * share
+        return sparse.csr_array(shares.T, dtype=np.float64)
+
+    known, true = by_label(is_known), by_label(is_true)
+    predicted = [by_label(labels & is_known) for labels in predictions]
+    both = [by_label(labels & is_true) for labels in predictions]
 
     def scores(counts: RowCounts) -> Floats:
         weight = np.ascontiguousarray((counts * row_weight).T)

@@ -31,7 +31,7 @@ class ProbaMeasure(ABC):
     Attributes
     ----------
     metric : callable
-        Of :mod:`xdcc.metrics`.
+        A function of :mod:`xdcc.metrics`.
     sign : int
         -1 for a loss, else 1.
     """
@@ -73,13 +73,15 @@ class _Mean(ProbaMeasure):
     k: int = 1
 
     def missing(self, data: FitData) -> str | None:
+        if data.has_entry_weights and not self.of_entries:
+            return "it compares the labels of a row, which have different weights"
         n_labels = data.Y.shape[1]
         return f"there are only {n_labels} labels" if self.k > n_labels else None
 
     def on_draws(self, data: FitData) -> Callable[[Floats], Floats]:
-        blocks = known_score_blocks(data.Y, data.X)
+        blocks = known_score_blocks(data.Y, data.X, data.sample_weight)
         values = np.concatenate([self.of_rows(block) for block in blocks])
-        size = data.known.sum(axis=1) if self.of_entries else np.ones(len(values))
+        size = data.row_sizes if self.of_entries else np.ones(len(values))
         weight = data.weight
         sums = np.column_stack((values * weight, size * weight))
 
@@ -104,7 +106,7 @@ class _Area(ProbaMeasure):
         return None if has_both.any() else "no label has known entries of both values, 0 and 1"
 
     def on_draws(self, data: FitData) -> Callable[[Floats], Floats]:
-        entries = KnownRows(data.truth, data.X, data.known, data.weight)
+        entries = KnownRows(data.truth, data.X, data.known, data.weight, data.share)
         ranked = ranked_labels(entries) if self.of_labels else [ranked_entries(entries)]
 
         return lambda counts: mean_areas(ranked, counts * entries.weight)[:, np.newaxis]

@@ -268,7 +268,7 @@ def choose_rule(
     names : sequence of str, optional
         Kinds of rules; None for all that suit the metric and the data.
     constraints : LabelConstraints, optional
-        Of labels that have thresholds of their own.
+        Constraints on single labels, which get thresholds of their own.
     seed : int, default=0
         Seed for the drawn rows.
 

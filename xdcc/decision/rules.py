@@ -209,7 +209,7 @@ type UnconstrainedRule = (
     | FittedLabelset
     | F1Maximiser
 )
-"""What `learn_rules` learns."""
+"""The rules of `learn_rules`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ class ConstrainedRule(Rule):
 
 
 type AnyRule = UnconstrainedRule | ConstrainedRule
-"""What `learn_rules` learns, and these with constraints."""
+"""The rules of `learn_rules`, with or without constraints."""
 
 
 RULE_NAMES: tuple[str, ...] = (

@@ -126,9 +126,9 @@ class ThresholdClassifier(ClassifierWrapper):
             Features, in any form that the estimator takes.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or, if the estimator takes it, NaN for unknown.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator and for the metric or density. Rows of an
-            `eval_set` count once.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            Weights of the rows, or of entries if the estimator takes them, for the estimator and
+            for the metric or density. Rows of an `eval_set` count once.
         eval_set : sequence of pairs (X, Y), optional
             The last pair is the validation data that thresholds are chosen on; no folds are made
             then.
@@ -230,9 +230,9 @@ class ThresholdClassifier(ClassifierWrapper):
             return thresholds_for(rows_that_count(valid), self._measure(), self.min_positive)
         if self.method == "per_label_pcut":
             frequencies = label_frequency(train.Y, train.sample_weight, empty=0)
-            return per_label_pcut(valid.X, frequencies, sample_weight=valid.sample_weight)
+            return per_label_pcut(valid.X, frequencies, sample_weight=valid.row_weight)
         if self.method == "pcut":
-            threshold = pcut(valid.X, _density(train), sample_weight=valid.sample_weight)
+            threshold = pcut(valid.X, _density(train), sample_weight=valid.row_weight)
         else:
             threshold = threshold_for(rows_that_count(valid), self._measure())
         return np.full(self.n_labels_, threshold)
@@ -240,6 +240,4 @@ class ThresholdClassifier(ClassifierWrapper):
 
 def _density(data: FitData) -> float:
     """Share of ones among the known entries."""
-    all_entries, weight = data.Y.reshape(-1, 1), data.sample_weight
-    entry_weight = None if weight is None else np.repeat(weight, data.Y.shape[1])
-    return float(label_frequency(all_entries, entry_weight, empty=0)[0])
+    return float(label_frequency(data.Y.reshape(-1, 1), data.entry_weight.ravel(), empty=0)[0])

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight
+from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 from xdcc.decision.measures import Measure, measure_named, validation_data
 
@@ -204,15 +204,14 @@ def best_thresholds_per_label(
 ) -> NDArray[np.float64]:
     """Choose a threshold for each label so that a metric is high.
 
-    All labels start with :func:`best_threshold`. Then, label by label and again from the first,
-    a label gets the threshold with which the metric is highest while the others keep theirs;
-    it ends when no label can improve it. The result is the exact maximum for "macro_f1" and
-    "hamming_accuracy"; for the others it is a maximum in each single threshold, and never less
-    than with the one for all labels.
+    All labels start with :func:`best_threshold`. Then each label in turn gets the threshold with
+    the highest metric while the others keep theirs, until no label can improve the metric. The
+    result is the exact maximum for "macro_f1" and "hamming_accuracy". For other metrics it is a
+    maximum in each single threshold, and never below the metric of the common threshold.
 
-    A rare label's best threshold depends on its few rows more than on the label. So a label
-    with fewer than `min_positive` positive rows keeps the threshold for all labels, and so does
-    one for which no other is better.
+    With few positive rows, the best threshold depends on these rows more than on the label. A label
+    with fewer than `min_positive` positive rows therefore keeps the common threshold, and so does
+    a label that no other threshold improves.
 
     Parameters
     ----------
@@ -230,9 +229,9 @@ def best_thresholds_per_label(
     -------
     float64 array of shape (n_labels,)
         Candidates for a label are the midpoints between its neighbouring distinct
-        probabilities, one above and one below all of them. Of several with the highest metric
-        the one nearest to the threshold for all labels is taken, and of two equally near the
-        higher.
+        probabilities, one above and one below all of them. If several have the highest metric,
+        the one nearest to the threshold for all labels is taken, and the higher one if two are
+        equally near.
 
     {raises_for_arguments}
 

@@ -187,8 +187,9 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or (n_samples,)
             0, 1, or, if the estimator takes it, NaN for unknown; or the classes of a binary
             target.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator, the calibration and the metric.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            Weights of the rows, or of entries if the estimator takes them, for the estimator, the
+            calibration and the metric.
         {groups}
 
         Returns

@@ -95,7 +95,7 @@ class ShapValues:
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), optional
-            The explained rows, whose values the plots show. Without it they show none.
+            The explained rows, whose values the plots show. Without X, plots show no values.
 
         Returns
         -------

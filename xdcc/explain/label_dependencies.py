@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, logit
 
-from xdcc.base.label_rows import check_weight
 from xdcc.base.threads import n_threads
+from xdcc.base.weights import check_weight
 from xdcc.explain.walks import ChainWalk, Model, chain_walk_of, check_truth, round_matrix
 
 

@@ -1,4 +1,4 @@
-"""What a node of an extra tree is, and how a missing value is written.
+"""A node of an extra tree, and the value that stands for a missing one.
 
 Nodes lie in arrays, one entry each. ``kind`` is one of the kinds below; a node that tests has its
 children side by side from ``child`` on, and ``missing`` says to which of them a missing value goes.

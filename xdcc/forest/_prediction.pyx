@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 from xdcc.forest.nodes cimport Nodes, leaf_of, nodes_of
-from xdcc.kernels.arrays cimport elements
+from xdcc.kernels.arrays cimport elements, factor_at
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.matrix cimport load_row, unload_row
 from xdcc.kernels.threads cimport run_loop
@@ -40,6 +40,8 @@ cdef struct ForestView:
     const int32_t* unknown
     const double* mean
     const float* weight
+    const float* positive_share
+    const float* unknown_share
 
 
 cdef cppclass Reader:
@@ -98,9 +100,9 @@ cdef void predict_row(
         weight = reader.weight[seen]
         reader.weight[seen] = 0
         for at in range(forest.positive_start[seen], forest.positive_start[seen + 1]):
-            proba[forest.positive[at]] += weight
+            proba[forest.positive[at]] += weight * factor_at(forest.positive_share, at)
         for at in range(forest.unknown_start[seen], forest.unknown_start[seen + 1]):
-            reader.known[forest.unknown[at]] -= weight
+            reader.known[forest.unknown[at]] -= weight * factor_at(forest.unknown_share, at)
     reader.seen.clear()
     for label in range(forest.n_labels):
         # A remainder that is only rounding counts as zero.
@@ -164,6 +166,8 @@ def predict(forest, X, is_left_out, n_threads):
     view.unknown = elements[int32_t](labels.unknown)
     view.mean = elements[double](labels.mean)
     view.weight = elements[float](labels.weight)
+    view.positive_share = elements[float](labels.positive_share)
+    view.unknown_share = elements[float](labels.unknown_share)
     proba = np.empty((n_rows, view.n_labels))
     cdef double[:, ::1] proba_view = proba
     cdef const uint8_t[:, ::1] left_out

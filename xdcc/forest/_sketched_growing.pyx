@@ -257,6 +257,8 @@ cdef Training training_of(columns, labels, shape):
     training.unknown = elements[int32_t](labels.unknown)
     training.mean = elements[double](labels.mean)
     training.weight = elements[float](labels.weight)
+    training.positive_share = elements[float](labels.positive_share)
+    training.unknown_share = elements[float](labels.unknown_share)
     training.n_sampled = shape.n_sampled
     training.n_drawn_dense = shape.n_drawn_dense
     training.sparse_share = shape.sparse_share

@@ -27,6 +27,7 @@ from xdcc.base.labels import Labels
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import n_at_once, run_all, side_by_side
 from xdcc.base.threads import n_threads
+from xdcc.base.weights import row_weights
 from xdcc.base.workers import from_all
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import CategoryBins, are_sparse, feature_columns
@@ -89,6 +90,8 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         `oob_proba` it is 0.632.
     oob_proba : bool, default=False
         Whether to compute `oob_proba_` in `fit`.
+    soft_labels : bool, default=False
+        Whether Y may hold probabilities: a label y is present in a share y of the row's weight.
     max_bin : int, default=255
         Most bins into which the values of a feature that is not sparse are divided, up to 255.
     categorical_features : array-like of bool or int, or None, default=None
@@ -146,6 +149,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         {"forest_": ExtraTrees, "oob_proba_": NotRequired[NDArray[np.float64]]}
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _domains = MappingProxyType(
         {
             "n_estimators": Number(low=1, whole=True),
@@ -156,6 +160,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             "sketch_size": Either(Choice(("auto",)), Number(low=1, whole=True), None),
             "max_samples": Either(Share(), None),
             "oob_proba": Switch(),
+            "soft_labels": Switch(),
             "max_bin": Number(low=2, high=255, whole=True),
             "categorical_features": Anything(),
         }
@@ -167,6 +172,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     sketch_size: Literal["auto"] | int | None = "auto"
     max_samples: float | None = None
     oob_proba: bool = False
+    soft_labels: bool = False
     max_bin: int = 255
     categorical_features: ArrayLike | None = None
     random_state: int | np.random.RandomState | None = None
@@ -191,14 +197,15 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
         data = self._begin_fit(X, Y, sample_weight)
         if self.oob_proba and self.max_samples == 1:
             raise ValueError(
-                "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
+                "oob_proba=True with max_samples=1.0: no row is outside a tree's sample. "
                 "max_samples must be below 1, or None for the default."
             )
         random = generator_from(self.random_state)
         threads = n_threads(self.n_jobs)
         rows, labels, weight = data.X, data.Y, data.sample_weight
-        counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
+        counts = np.arange(len(labels))
         if weight is not None:
+            counts = np.flatnonzero(row_weights(weight))
             rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
         categorical, is_sparse, shape, memory = self._plan(rows, labels, data.feature_types)
         memory.require(f"{self.n_estimators} trees of {shape.n_sampled} rows")

@@ -96,7 +96,13 @@ def _known_share(forest: ExtraTrees, X: Features, n_threads: int) -> Floats:
         return np.ones((X.shape[0], labels.n_labels))
     none = np.zeros_like(labels.unknown_start)
     is_unknown = LabelRows(
-        labels.unknown_start, labels.unknown, none, labels.unknown[:0], labels.mean, labels.weight
+        labels.unknown_start,
+        labels.unknown,
+        none,
+        labels.unknown[:0],
+        labels.mean,
+        labels.weight,
+        labels.unknown_share,
     )
     without_shares = np.zeros_like(forest.label_start)
     of_unknown = replace(forest, labels=is_unknown, label_start=without_shares)

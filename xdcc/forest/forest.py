@@ -9,7 +9,7 @@ shares instead. :func:`grow_forest` encodes what the kernel that grows trees nee
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
+from xdcc.base.weights import by_entry, row_weights
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
 from xdcc.forest._sketched_growing import KINDS
@@ -39,6 +40,10 @@ _LABEL_BYTES = 8
 """Memory of a label of a row while positive and unknown ones are listed."""
 
 
+def _no_shares() -> NDArray[np.float32]:
+    return np.empty(0, np.float32)
+
+
 @dataclass(frozen=True)
 class LabelRows:
     """Labels of the training rows, as leaves refer to them.
@@ -53,6 +58,11 @@ class LabelRows:
         Mean of each label over the rows, of all workers, in which it is known.
     weight : float32 array of shape (n_rows,) or (0,)
         Positive weights of the rows; empty if all count equally.
+    positive_share, unknown_share : float32 arrays
+        For each of `positive` the label, 1 or a probability, times the weight of the entry as a
+        share of the row's; for each of `unknown`, which then lists all entries that weigh less than
+        their rows, the share that is missing. Empty if labels are 0, 1 or unknown, and known ones
+        weigh as much as their rows.
     """
 
     positive_start: NDArray[np.int64]
@@ -61,6 +71,24 @@ class LabelRows:
     unknown: NDArray[np.int32]
     mean: NDArray[np.float64]
     weight: NDArray[np.float32]
+    positive_share: NDArray[np.float32] = field(default_factory=_no_shares)
+    unknown_share: NDArray[np.float32] = field(default_factory=_no_shares)
+
+    @property
+    def positive_rows(self) -> sparse.csr_array:
+        """Shares in which labels are positive, `(n_rows, n_labels)`."""
+        return self._rows(self.positive_start, self.positive, self.positive_share)
+
+    @property
+    def unknown_rows(self) -> sparse.csr_array:
+        """Shares in which labels are unknown, `(n_rows, n_labels)`."""
+        return self._rows(self.unknown_start, self.unknown, self.unknown_share)
+
+    def _rows(
+        self, start: NDArray[np.int64], labels: NDArray[np.int32], share: NDArray[np.float32]
+    ) -> sparse.csr_array:
+        values = share.astype(np.float64) if len(share) else np.ones(len(labels))
+        return sparse.csr_array((values, labels, start), shape=(len(start) - 1, self.n_labels))
 
     @property
     def n_labels(self) -> int:
@@ -178,14 +206,16 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     Parameters
     ----------
     Y : float32 array of shape (n_rows, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float32 array of shape (n_rows,) or None
-        Positive weights.
+        0, 1, or NaN where a label is unknown; or probabilities.
+    weight : float32 array of shape (n_rows,) or (n_rows, n_labels), or None
+        Positive weights of the rows, or weights of the entries, 0 where a label is unknown.
 
     Returns
     -------
     LabelRows
     """
+    if ((Y > 0) & (Y < 1)).any() or (weight is not None and weight.ndim == 2):
+        return _shared_label_rows(Y, weight)
     is_unknown = np.isnan(Y)
     positive, unknown = sparse.csr_array(Y == 1), sparse.csr_array(is_unknown)
     by_row = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
@@ -197,6 +227,26 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
         unknown.indices.astype(np.int32),
         mean,
         np.empty(0, np.float32) if weight is None else weight,
+    )
+
+
+def _shared_label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
+    """List what is positive and what is unknown in each row, by the shares of entries."""
+    every = np.ones(len(Y), np.float32) if weight is None else weight
+    of_entries = by_entry(every) * ~np.isnan(Y)
+    share = of_entries / by_entry(row_weights(every))
+    positive, unknown = sparse.csr_array(np.nan_to_num(Y) * share), sparse.csr_array(1 - share)
+    of_positive = (of_entries * np.nan_to_num(Y)).sum(axis=0, dtype=np.float64)
+    mean = sum_of_all(of_positive) / sum_of_all(of_entries.sum(axis=0, dtype=np.float64))
+    return LabelRows(
+        positive.indptr.astype(np.int64),
+        positive.indices.astype(np.int32),
+        unknown.indptr.astype(np.int64),
+        unknown.indices.astype(np.int32),
+        mean,
+        np.empty(0, np.float32) if weight is None else row_weights(weight),
+        positive.data.astype(np.float32),
+        unknown.data.astype(np.float32),
     )
 
 
@@ -325,6 +375,8 @@ def join(forests: Sequence[ExtraTrees]) -> ExtraTrees:
         np.concatenate([each.unknown for each in of_labels]),
         of_labels[0].mean,
         np.concatenate([each.weight for each in of_labels]),
+        np.concatenate([each.positive_share for each in of_labels]),
+        np.concatenate([each.unknown_share for each in of_labels]),
     )
     joined = ("kind", "missing", "feature", "threshold", "category_set", "leaf_weight")
     return replace(

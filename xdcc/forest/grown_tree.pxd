@@ -7,6 +7,7 @@ from libcpp.vector cimport vector
 from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, NUMERIC, SET_WORDS
 from xdcc.forest.growth cimport Growth, OpenNode, Split
 from xdcc.forest.training cimport Training
+from xdcc.kernels.arrays cimport factor_at
 
 
 cdef cppclass GrownTree:
@@ -96,7 +97,7 @@ cdef inline bint add_shares(
             label = training.positive[at]
             if growth.count[label] == 0:
                 growth.seen.push_back(label)
-            growth.count[label] += weight
+            growth.count[label] += weight * factor_at(training.positive_share, at)
         if 2 * <int64_t>growth.seen.size() >= n:
             is_less = False
             break

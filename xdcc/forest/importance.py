@@ -87,22 +87,14 @@ def _impurity(
     row_weight = labels.weight[of_rows] if len(labels.weight) else np.ones(len(of_rows))
     row_start = forest.row_start[begin : stop + 1] - forest.row_start[begin]
     leaves = sparse.csr_array((row_weight, of_rows, row_start), shape=(n_leaves, n_rows))
-    shape = (n_rows, labels.n_labels)
-    positive_rows, unknown_rows = (
-        sparse.csr_array((np.ones(len(values)), values, start), shape=shape)
-        for values, start in (
-            (labels.positive, labels.positive_start),
-            (labels.unknown, labels.unknown_start),
-        )
-    )
     part = slice(forest.label_start[begin], forest.label_start[stop])
     label_start = forest.label_start[begin : stop + 1] - forest.label_start[begin]
     shares = sparse.csr_array(
         (forest.share[part].astype(np.float64), forest.label[part], label_start),
         shape=(n_leaves, labels.n_labels),
     )
-    positive = (leaves @ positive_rows).toarray() + shares.toarray() * weight
-    known = weight - (leaves @ unknown_rows).toarray()
+    positive = (leaves @ labels.positive_rows).toarray() + shares.toarray() * weight
+    known = weight - (leaves @ labels.unknown_rows).toarray()
     sums = []
     for counted in (positive, known):
         total = np.concatenate((np.zeros((1, labels.n_labels)), np.cumsum(counted, axis=0)))

@@ -36,22 +36,16 @@ def leaf_shares(forest: ExtraTrees) -> LeafShares:
            [0. , 0.5, 0.5]])
     """
     labels, n_leaves = forest.labels, len(forest.leaf_weight)
-    n_rows, n_labels = len(labels.positive_start) - 1, labels.n_labels
+    n_rows = len(labels.positive_start) - 1
     weight = labels.weight if len(labels.weight) else np.ones(n_rows, np.float32)
     of_row = weight[forest.row].astype(np.float64)
     of_row /= np.repeat(forest.leaf_weight, np.diff(forest.row_start))
     rows = sparse.csr_array((of_row, forest.row, forest.row_start), shape=(n_leaves, n_rows))
-    has_label, is_unknown = (
-        sparse.csr_array((np.ones(len(column)), column, start), shape=(n_rows, n_labels))
-        for start, column in (
-            (labels.positive_start, labels.positive),
-            (labels.unknown_start, labels.unknown),
-        )
-    )
     shares = sparse.csr_array(
         (forest.share.astype(np.float64), forest.label, forest.label_start),
-        shape=(n_leaves, n_labels),
+        shape=(n_leaves, labels.n_labels),
     )
     return LeafShares(
-        sparse.csr_array(rows @ has_label + shares), sparse.csr_array(rows @ is_unknown)
+        sparse.csr_array(rows @ labels.positive_rows + shares),
+        sparse.csr_array(rows @ labels.unknown_rows),
     )

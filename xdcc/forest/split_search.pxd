@@ -54,9 +54,9 @@ cdef inline void find_split(
 ) noexcept nogil:
     """Draw features and a split of each; keep the best.
 
-    Of the sparse features that are not constant a share is drawn, one from each of as many equal
-    parts of their list. Of the dense ones a number is drawn, constant ones among them, and more if
-    all that were drawn are constant. Two rows are divided by the first feature that can.
+    A share of the sparse features that are not constant is drawn, one from each of as many equal
+    parts of their list. A fixed number of dense features is drawn, which may include constant ones;
+    if all of them are constant, more are drawn. Two rows are divided by the first feature that can.
     """
     cdef int64_t i, other, n_varied = 0, n_drawn = 0, n_sparse = n_varied_sparse(growth, open_node)
     cdef double step
@@ -131,7 +131,7 @@ cdef inline void send_by_sparse(
 cdef inline void settle_split(
     Split* split, Growth* growth, const Training* training, const OpenNode* open_node
 ) noexcept nogil:
-    """Find out which rows go right, and what the test of a sparse feature is."""
+    """Determine the rows that go right, and the test of a sparse feature."""
     cdef int64_t n = open_node.end - open_node.begin, feature = split.feature - training.n_dense
     growth.few.clear()
     if feature < 0:

@@ -32,6 +32,8 @@ cdef struct Training:
     const int32_t* unknown
     const double* mean             # [n_labels]: of the known labels
     const float* weight            # [n_rows] or NULL
+    const float* positive_share    # of each positive label; NULL: all are 1
+    const float* unknown_share     # of each unknown one
     int64_t n_sampled              # rows of a tree
     int64_t n_drawn_dense          # features that a node draws
     double sparse_share            # share of the sparse features that it draws

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from xdcc.forest.growth cimport Growth
 from xdcc.forest.training cimport Training
+from xdcc.kernels.arrays cimport factor_at
 from xdcc.kernels.random cimport draw_uniform
 
 cdef enum:
@@ -38,10 +39,11 @@ cdef inline void sample_rows(
 
 
 cdef inline void project(Growth* growth, const Training* training, uint64_t* random) noexcept nogil:
-    """Project the centred labels of the tree's rows; an unknown label is as its mean."""
+    """Project the centred labels of the rows; as far as a label is unknown, it has its mean."""
     cdef int64_t n_values = growth.n_values, i, k, at, row
     cdef const double* vector_of
     cdef double* projected
+    cdef double share
     growth.projection.resize(training.n_labels * n_values)
     growth.centre.assign(n_values, 0)
     for i in range(training.n_labels * n_values):
@@ -54,12 +56,14 @@ cdef inline void project(Growth* growth, const Training* training, uint64_t* ran
             projected[k] = -growth.centre[k]
         for at in range(training.positive_start[row], training.positive_start[row + 1]):
             vector_of = growth.projection.data() + training.positive[at] * n_values
+            share = factor_at(training.positive_share, at)
             for k in range(n_values):
-                projected[k] += vector_of[k]
+                projected[k] += vector_of[k] * share
         for at in range(training.unknown_start[row], training.unknown_start[row + 1]):
             vector_of = growth.projection.data() + training.unknown[at] * n_values
+            share = factor_at(training.unknown_share, at) * training.mean[training.unknown[at]]
             for k in range(n_values):
-                projected[k] += vector_of[k] * training.mean[training.unknown[at]]
+                projected[k] += vector_of[k] * share
 
 
 cdef inline void centre_labels(Growth* growth, const Training* training) noexcept nogil:
@@ -72,9 +76,10 @@ cdef inline void centre_labels(Growth* growth, const Training* training) noexcep
         for label in range(n_labels):
             projected[label] = -training.mean[label]
         for at in range(training.positive_start[row], training.positive_start[row + 1]):
-            projected[training.positive[at]] += 1
+            projected[training.positive[at]] += factor_at(training.positive_share, at)
         for at in range(training.unknown_start[row], training.unknown_start[row + 1]):
-            projected[training.unknown[at]] = 0
+            label = training.unknown[at]
+            projected[label] += factor_at(training.unknown_share, at) * training.mean[label]
 
 
 cdef inline void round_values(Growth* growth, const Training* training) noexcept nogil:

@@ -35,6 +35,11 @@ cdef inline object as_array(vector[element]& values):
     return result
 
 
+cdef inline float factor_at(const float* factors, int64_t i) noexcept nogil:
+    """Return an element; 1 if there is no array."""
+    return factors[i] if factors != NULL else <float>1
+
+
 cdef inline const element* elements(const element[::1] values) noexcept:
     """Return a pointer to the elements of an array, which must stay alive; NULL if it is empty."""
     return &values[0] if values.shape[0] else NULL

@@ -30,9 +30,9 @@ def train_rounds(
         Their handles.
     first, end : int
         Numbers of the first round, and of the one after the last.
-    weight : float32 array of shape (n_samples,) or (0,)
-        Weights of the rows; empty to leave those of the matrix.
-    drawn : float32 array of shape (n_samples,) or (0,)
+    weight : float32 array of shape (n_samples, 1), (n_samples, n_labels) or (0, 1)
+        Weights of the rows or entries; empty to leave those of the matrix.
+    drawn : float32 array of the same shape
         Where the weights of a round are put.
     interface : bytes
         Its array interface, as JSON.
@@ -48,7 +48,7 @@ def train_rounds(
     rows : int64 array
         The rows whose margins are kept.
     config : bytes
-        What `XGBoosterPredictFromDMatrix` is to predict, as JSON.
+        Configuration of `XGBoosterPredictFromDMatrix`, as JSON.
 
     Returns
     -------

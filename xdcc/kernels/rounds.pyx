@@ -23,17 +23,20 @@ cdef struct BitGenerator:
 
 
 cdef void draw_weight(
-    BitGenerator* bits, double share, const float[::1] weight, float[::1] drawn
+    BitGenerator* bits, double share, const float[:, ::1] weight, float[:, ::1] drawn
 ) noexcept nogil:
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, j
+    cdef bint is_drawn
     for i in range(weight.shape[0]):
-        drawn[i] = weight[i] if bits.next_double(bits.state) < share else <float>0
+        is_drawn = bits.next_double(bits.state) < share
+        for j in range(weight.shape[1]):
+            drawn[i, j] = weight[i, j] if is_drawn else <float>0
 
 
 def train_rounds(
     (uintptr_t, uintptr_t, uintptr_t) functions, uintptr_t booster, uintptr_t matrix, int first,
-    int end, const float[::1] weight, float[::1] drawn, bytes interface, list bits, double share,
-    list looks, list margins, const int64_t[::1] rows, bytes config
+    int end, const float[:, ::1] weight, float[:, ::1] drawn, bytes interface, list bits,
+    double share, list looks, list margins, const int64_t[::1] rows, bytes config
 ):
     cdef UpdateFunction update = <UpdateFunction>functions[0]
     cdef SetInfoFunction set_info = <SetInfoFunction>functions[1]
@@ -63,7 +66,7 @@ def train_rounds(
                 draw_weight(<BitGenerator*>generators[number - first], share, weight, drawn)
                 status = set_info(<void*>matrix, b"weight", c_interface)
             elif weight.shape[0] > 0 and (number == first or generators.size() > 0):
-                drawn[:] = weight
+                drawn[:, :] = weight
                 status = set_info(<void*>matrix, b"weight", c_interface)
             if status == 0:
                 status = update(<void*>booster, number, <void*>matrix)

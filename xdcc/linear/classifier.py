@@ -63,6 +63,9 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         categories, no negative values and more than 70 % zeros.
     cv : int, default=5
         Number of folds for the choice of `C`.
+    soft_labels : bool, default=False
+        Whether Y may hold probabilities: a label y is a positive of weight y and a negative of
+        weight 1 - y.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds; None is the seed 0.
     {n_jobs}
@@ -116,9 +119,11 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             ),
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
+            "soft_labels": Switch(),
         }
     )
     _takes_categories = True
+    _takes_entry_weights = True
     _stored = MappingProxyType(
         {
             "_columns": Columns,
@@ -133,6 +138,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     C: float | ArrayLike | Literal["auto"] = "auto"
     text_like: bool | Literal["auto"] = "auto"
     cv: int = 5
+    soft_labels: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
@@ -228,7 +234,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         for feature, values in categories.items():
             n_categories[feature] = len(values)
         text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
-        columns = Columns.learn(data.X, n_categories, data.sample_weight, text_like)
+        columns = Columns.learn(data.X, n_categories, data.row_weight, text_like)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         self._columns = columns
         self.text_like_ = columns.text_like

@@ -41,7 +41,7 @@ def label_models(data: FitData, penalty: Penalty, start: Floats) -> Solution:
     Without a penalty of the intercept, the model of a constant label has no optimum. Its intercept
     is that of Laplace's rule of succession, its coefficients are 0.
     """
-    targets, weights = data.truth.astype(data.X.dtype), _entry_weights(data)
+    targets, weights = _targets(data, data.X.dtype), _entry_weights(data)
     if penalty.l2_intercept > 0:
         return solve(data.X, Problems(targets, weights), penalty, start)
     constant = ConstantLabels.of(data)
@@ -70,12 +70,20 @@ def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
 
 def _take(data: FitData, labels: NDArray[np.intp]) -> FitData:
     """Select some labels."""
-    return data._replace(Y=np.take(data.Y, labels, axis=1))
+    weight = data.sample_weight
+    if weight is not None and data.has_entry_weights:
+        weight = np.take(weight, labels, axis=1)
+    return data._replace(Y=np.take(data.Y, labels, axis=1), sample_weight=weight)
+
+
+def _targets(data: FitData, dtype: Any) -> Any:
+    """Return the labels, 0 where they are unknown, (n, n_labels)."""
+    return np.nan_to_num(data.Y).astype(dtype)
 
 
 def _entry_weights(data: FitData) -> Any:
     """Return the weights of known labels and 0 for unknown ones, (n, n_labels)."""
-    return data.known.astype(data.X.dtype) * data.weight[:, np.newaxis].astype(data.X.dtype)
+    return data.entry_weight.astype(data.X.dtype)
 
 
 class FoldPath:
@@ -146,7 +154,7 @@ class FoldPath:
 def log_losses(data: FitData, margins: Any) -> Floats:
     """Sum the log-loss of each label over its known rows; `margins` are (n, n_labels)."""
     loss = np.logaddexp(0, margins)
-    loss -= data.truth * margins
+    loss -= _targets(data, margins.dtype) * margins
     loss *= _entry_weights(data)
     return np.asarray(loss.sum(axis=0, dtype=np.float64))
 

@@ -18,7 +18,10 @@ matrices.
   scores for all labels are never a good ranking. In metrics of the first k labels and areas under
   ROC curves they share the mean over all orders, again as in scikit-learn.
 - *Weights*: ``sample_weight`` ``(n_samples,)``, finite and not negative, counts a sample as that
-  many samples.
+  many samples. A matrix ``(n_samples, n_labels)`` counts entries; 0 makes one unknown. In a mean
+  over samples the weight of a sample is then the largest of its known entries, and counts within
+  it are sums of weights. Ranking metrics, which compare the labels of a sample, refuse it; areas
+  under ROC curves do not.
 - *Errors*: ``ValueError`` for inputs that are not two-dimensional, not numeric, empty, or of
   different shapes or names; for entries other than 0, 1 (and NaN in ``Y_true``), scores that are
   not finite and probabilities that are not from 0 to 1; if no entry is known; and for invalid

@@ -27,8 +27,8 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
         0, 1, or NaN if the label is unknown.
     Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
         0 or 1.
-    sample_weight : array-like, shape (n_samples,), optional
-        Weights of the samples.
+    sample_weight : array-like, shape (n_samples,) or (n_samples, n_labels), optional
+        Weights of the samples or entries.
 
     Returns
     -------
@@ -47,8 +47,8 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
     """
 
     def wrong_and_known(entries: KnownRows[Bools]) -> Floats:
-        wrong = (entries.truth != entries.predicted).sum(axis=1)
-        return np.array([entries.weight @ wrong, entries.weight @ entries.known.sum(axis=1)])
+        parts = (entries.truth != entries.predicted, entries.known)
+        return np.array([entries.weight @ entries.row_sums(part) for part in parts])
 
     wrong, known = _total(wrong_and_known, Y_true, Y_pred, sample_weight)
     return float(wrong / known)
@@ -327,7 +327,7 @@ def _mean_of_ratios(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
     def ratio_of_samples(entries: KnownRows[Bools]) -> Floats:
-        counts = _counts(entries, lambda mask: mask.sum(axis=1, dtype=np.float64))
+        counts = _counts(entries, entries.row_sums)
         return divide(*ratio(counts), zero_division)
 
     return _mean_over_samples(ratio_of_samples, Y_true, Y_pred, weights)
@@ -361,8 +361,9 @@ def _of_all_entries(
 
 def _label_sums(entries: KnownRows[Bools]) -> Floats:
     """Compute weighted sums for each label: known, true, predicted, both."""
-    counts = _counts(entries, lambda mask: entries.weight @ mask)
-    return np.stack((entries.weight @ entries.known, counts.true, counts.predicted, counts.both))
+    counts = _counts(entries, entries.label_sums)
+    known = entries.label_sums(entries.known)
+    return np.stack((known, counts.true, counts.predicted, counts.both))
 
 
 def _counts(entries: KnownRows, add_up: Callable[[Bools], Floats]) -> _Counts:

@@ -17,8 +17,8 @@ def log_loss(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = None) 
         0, 1, or NaN if the label is unknown.
     Y_proba : array-like or sparse matrix, shape (n_samples, n_labels)
         Probabilities that labels are 1.
-    sample_weight : array-like, shape (n_samples,), optional
-        Weights of the samples.
+    sample_weight : array-like, shape (n_samples,) or (n_samples, n_labels), optional
+        Weights of the samples or entries.
 
     Returns
     -------
@@ -67,16 +67,16 @@ def brier_score(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = Non
 
 
 def log_losses(entries: KnownRows[Floats]) -> Floats:
-    """Sum the log-losses of the known entries of each sample, `(n_counted,)`."""
+    """Sum the log-losses of the known entries of each sample by shares, `(n_counted,)`."""
     smallest = np.finfo(np.float64).eps
     right = np.where(entries.truth, entries.predicted, 1 - entries.predicted)
     losses = -np.log(np.clip(right, smallest, 1 - smallest))
-    return losses.sum(axis=1, where=entries.known)
+    return entries.row_sums(losses)
 
 
 def brier_scores(entries: KnownRows[Floats]) -> Floats:
-    """Sum the squared differences of the known entries of each sample, `(n_counted,)`."""
-    return np.square(entries.predicted - entries.truth).sum(axis=1, where=entries.known)
+    """Sum the squared differences of the known entries of each sample by shares, `(n_counted,)`."""
+    return entries.row_sums(np.square(entries.predicted - entries.truth))
 
 
 def _mean_over_entries(
@@ -86,7 +86,7 @@ def _mean_over_entries(
     weights: Weights,
 ) -> float:
     sums = (
-        np.array([block.weight @ of_rows(block), block.weight @ block.known.sum(axis=1)])
+        np.array([block.weight @ of_rows(block), block.weight @ block.row_sums(block.known)])
         for block in known_proba_blocks(Y_true, Y_proba, weights)
     )
     total, n_known = reduce(np.add, sums)

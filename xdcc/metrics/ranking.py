@@ -280,8 +280,28 @@ def _mean_over_rankings(
     Y_score: Labels,
     weights: Weights,
 ) -> float:
-    blocks = known_score_blocks(Y_true, Y_score, weights)
-    return weighted_mean((block.weight, metric(block)) for block in blocks)
+    def of_samples(block: KnownRows[Floats]) -> tuple[Floats, Floats | Bools]:
+        check_equal_shares(block)
+        return block.weight, metric(block)
+
+    return weighted_mean(map(of_samples, known_score_blocks(Y_true, Y_score, weights)))
+
+
+def check_equal_shares(ranked: KnownRows[Floats]) -> None:
+    """Stop if the known labels of a sample have different weights, which rankings have no use for.
+
+    Examples
+    --------
+    >>> (block,) = known_score_blocks([[1, 0]], [[0.9, 0.1]], [[1, 2]])
+    >>> check_equal_shares(block)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: A metric of rankings compares the labels of a sample: it takes weights of samples...
+    """
+    if ranked.share is not None and (ranked.share != ranked.known).any():
+        raise ValueError(
+            "A metric of rankings compares the labels of a sample: it takes weights of samples, "
+            "(n_samples,), not of entries, other than 0 (unknown)."
+        )
 
 
 def _checked_k(k: int, ranked: KnownRows[Floats]) -> int:

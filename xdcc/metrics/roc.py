@@ -104,12 +104,17 @@ class RankedEntries:
         Higher for more likely entries.
     samples : int array of shape (n_entries,)
         The sample of each entry.
+    share : float64 array of shape (n_entries,), optional
+        Weight of each entry as a share of its sample's; 1 if None.
     """
 
-    def __init__(self, truth: Bools, score: Floats, samples: NDArray[np.intp]) -> None:
+    def __init__(
+        self, truth: Bools, score: Floats, samples: NDArray[np.intp], share: Floats | None = None
+    ) -> None:
         order = np.argsort(score)
         ascending = score[order]
         self._samples, self._truth = samples[order], truth[order]
+        self._share = None if share is None else share[order]
         is_first = np.concatenate(([True], ascending[1:] != ascending[:-1]))
         self._starts = np.flatnonzero(is_first[: len(score)])
 
@@ -131,6 +136,8 @@ class RankedEntries:
             return found
         for rows in row_blocks((len(weight), len(self._truth)), _ENTRIES_AT_ONCE):
             of_entries = weight[rows][:, self._samples]
+            if self._share is not None:
+                of_entries *= self._share
             true = np.add.reduceat(of_entries * self._truth, self._starts, axis=1)
             other = np.add.reduceat(of_entries * ~self._truth, self._starts, axis=1)
             right = (true * (other.cumsum(axis=1) - other / 2)).sum(axis=1)
@@ -149,20 +156,31 @@ def mean_areas(ranked: Sequence[RankedEntries], weight: Floats) -> Floats:
 
 def ranked_labels(entries: KnownRows[Floats]) -> list[RankedEntries]:
     """Order the known entries of each label."""
-    return [
-        RankedEntries(truth[known], score[known], np.flatnonzero(known))
-        for truth, score, known in zip(
-            entries.truth.T, entries.predicted.T, entries.known.T, strict=True
-        )
-    ]
+    labels = range(entries.known.shape[1])
+    return [_ranked(entries, np.flatnonzero(entries.known[:, label]), label) for label in labels]
 
 
 def ranked_entries(entries: KnownRows[Floats]) -> RankedEntries:
     """Order the known entries of all labels together."""
-    known = entries.known
-    return RankedEntries(entries.truth[known], entries.predicted[known], np.nonzero(known)[0])
+    return _ranked(entries, *np.nonzero(entries.known))
+
+
+def _ranked(
+    entries: KnownRows[Floats], samples: NDArray[np.intp], labels: NDArray[np.intp] | int
+) -> RankedEntries:
+    """Order entries, which are known."""
+    share = None if entries.share is None else entries.share[samples, labels]
+    return RankedEntries(
+        entries.truth[samples, labels], entries.predicted[samples, labels], samples, share
+    )
 
 
 def _together(blocks: Iterable[KnownRows[Floats]]) -> KnownRows[Floats]:
-    parts = [tuple(block) for block in blocks]
-    return KnownRows(*map(np.concatenate, zip(*parts, strict=True)))
+    truth, predicted, known, weight, shares = zip(*blocks, strict=True)
+    return KnownRows(
+        np.concatenate(truth),
+        np.concatenate(predicted),
+        np.concatenate(known),
+        np.concatenate(weight),
+        None if shares[0] is None else np.concatenate(shares),
+    )

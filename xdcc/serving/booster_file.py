@@ -46,8 +46,8 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
     Parameters
     ----------
     file : path-like or bytes
-        What ``xgboost.Booster.save_model`` or ``save_raw`` wrote, as JSON or UBJSON, with or
-        without the multi-label plugin.
+        The output of ``xgboost.Booster.save_model`` or ``save_raw``, as JSON or UBJSON, written
+        with or without the multi-label plugin.
 
     Raises
     ------

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.margins import margins_of
 from xdcc.base.row_reader import checked_rows
-from xdcc.boomer import BoomerClassifier
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 
 type Served = (
     RandomDecisionTreeClassifier | BoomerClassifier | LaCovaCClassifier | LaCovaCForestClassifier

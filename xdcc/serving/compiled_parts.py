@@ -44,7 +44,7 @@ class InputForm:
     sparse_zeros : str or None
         Its parameter; None if it has none.
     learned : dict of str to object
-        What was learned about the form, such as the number of features.
+        Fitted attributes that describe the form, such as the number of features.
     """
 
     checked_by: str

@@ -17,24 +17,28 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
-from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.automatic.mixture import Member
-from xdcc.baselines.homer import LabelGroup
-from xdcc.baselines.label_model import EstimatorModel, XGBModel
-from xdcc.baselines.label_powerset import PowersetModel
-from xdcc.boomer import BoomerClassifier
-from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
 from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import LabelsetScore
 from xdcc.chain.order_free_prediction import OrderFreePredictor
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
-from xdcc.ctbn.learner import EstimatorModels, LogisticModels
-from xdcc.ctbn.mixture import Component, Mixture
+from xdcc.comparators import baselines
+from xdcc.comparators.baselines.homer import LabelGroup
+from xdcc.comparators.baselines.label_model import EstimatorModel, XGBModel
+from xdcc.comparators.baselines.label_powerset import PowersetModel
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.boomer.rule import RuleList
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.ctbn.learner import EstimatorModels, LogisticModels
+from xdcc.comparators.ctbn.mixture import Component, Mixture
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.lacovac.tree import LabelTrees
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.comparators.rdt.forest import Forest
 from xdcc.decision import (
     KnownLabelsets,
     LabelCosts,
@@ -58,8 +62,6 @@ from xdcc.decision.rules import (
 )
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.lacovac.tree import LabelTrees
 from xdcc.linear import LogisticLabels
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
@@ -67,8 +69,6 @@ from xdcc.linear.logistic import Penalty, Solution
 from xdcc.prediction.layout import ChainPart, Layout, LinearPart, MemberPart, TreePart
 from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
 from xdcc.prediction.propagation_rule import PropagationRule
-from xdcc.rdt import RandomDecisionTreeClassifier
-from xdcc.rdt.forest import Forest
 from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_parts import CompiledParts, InputForm
 from xdcc.serving.object_checks import check_object
@@ -162,7 +162,7 @@ class KnownClass:
         Whether objects are made by calling the class with their attributes. Otherwise all
         attributes of an object are stored, and set as they were.
     defaults : mapping of str to object
-        Of parameters that a file of an earlier version lacks.
+        Defaults of parameters that a file of an earlier version lacks.
     """
 
     cls: type

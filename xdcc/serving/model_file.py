@@ -76,7 +76,7 @@ def save_model(
     model : estimator, CompiledModel or Pipeline
         Any fitted estimator of the package, or what it was compiled to; it is not changed. Or a
         scikit-learn pipeline whose last step is such an estimator: skops stores the other steps.
-        Classifiers that it is built on (`ThresholdClassifier`, most of `xdcc.baselines`) have to be
+        Classifiers that it is built on (by `ThresholdClassifier` and most baselines) have to be
         estimators of the package, too, or ``xgboost.XGBClassifier``.
     path : path-like
         Name of the file.

@@ -12,21 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import multioutput
 
-from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.baselines.ensemble_of_chains import ChainEnsemble
-from xdcc.baselines.label_model import EstimatorModel, XGBModel
-from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
 from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_prediction import OrderFreePredictor
-from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators import baselines
+from xdcc.comparators.baselines.ensemble_of_chains import ChainEnsemble
+from xdcc.comparators.baselines.label_model import EstimatorModel, XGBModel
+from xdcc.comparators.boomer import BoomerClassifier
+from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
@@ -40,12 +42,10 @@ from xdcc.decision.rules import (
     ThresholdPerLabel,
 )
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.prediction.layout import Layout
 from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
 from xdcc.prediction.propagation_rule import PropagationRule
-from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_parts import CHECKERS, CompiledParts, InputForm
 from xdcc.serving.structure_checks import (

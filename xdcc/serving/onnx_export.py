@@ -57,7 +57,7 @@ def to_onnx(model: Any) -> Any:
     Returns
     -------
     onnx.ModelProto
-        Of opset 18 and version 3 of ai.onnx.ml. Its input "X" is float32, `(n_samples,
+        The model, in opset 18 and version 3 of ai.onnx.ml. Its input "X" is float32, `(n_samples,
         n_features)`. Its outputs have a column for each label: "labels", int64, zeros and ones;
         "probabilities", float32; and "margins", float32, log-odds after calibration. If Y had one
         dimension, 1 is the second of `classes_`. Names of labels and features are in

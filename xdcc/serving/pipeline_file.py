@@ -53,7 +53,7 @@ def _skops(task: str) -> Any:
         import skops.io
     except ImportError as error:
         raise ImportError(
-            f"{task} the steps of a pipeline before an estimator of xdcc by skops: pip install "
-            "skops. Or save the last step alone, pipeline[-1], and the others in your own way."
+            f"{task} the steps of a pipeline before an estimator of xdcc with skops: pip install "
+            "skops. Or save the last step, pipeline[-1], alone and store the others yourself."
         ) from error
     return skops.io

@@ -55,7 +55,7 @@ class StockChain:
     Parameters
     ----------
     directory : path-like
-        What `to_stock` wrote.
+        The folder that `to_stock` wrote.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class StockChain:
         if self._settings["sparse_X"]:
             raise ValueError(
                 "X is dense, but the chain was trained on a sparse X without sparse_zeros='zero': "
-                "its zeros could be missing values or zeros."
+                "a zero could mean a missing value or the value 0."
             )
         if not self._codes and not hasattr(X, "iloc"):
             return np.asarray(X, dtype=np.float32)

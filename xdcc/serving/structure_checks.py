@@ -17,16 +17,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.boomer.rule import RELATIONS, RuleList
-from xdcc.ctbn.learner import EstimatorModels, LogisticModels
-from xdcc.ctbn.mixture import Mixture
+from xdcc.comparators.boomer.rule import RELATIONS, RuleList
+from xdcc.comparators.ctbn.learner import EstimatorModels, LogisticModels
+from xdcc.comparators.ctbn.mixture import Mixture
+from xdcc.comparators.lacovac.tree import KINDS as LABEL_TREE_KINDS
+from xdcc.comparators.lacovac.tree import LabelTrees
+from xdcc.comparators.rdt._forest_growing import KINDS as FOREST_KINDS
+from xdcc.comparators.rdt.forest import Forest
 from xdcc.forest._sketched_growing import KINDS as EXTRA_TREE_KINDS
 from xdcc.forest.forest import ExtraTrees, LabelRows
-from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
-from xdcc.lacovac.tree import LabelTrees
 from xdcc.prediction.layout import Layout, LinearPart
-from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
-from xdcc.rdt.forest import Forest
 
 
 def check_type(value: object, annotation: Any, place: str) -> None:
@@ -172,6 +172,10 @@ def _check_label_rows(labels: LabelRows) -> int:
     _check_indices(labels.unknown, n_labels, "unknown")
     require(labels.mean.ndim == 1 and ((labels.mean >= 0) & (labels.mean <= 1)).all(), "mean")
     require(labels.weight.shape in ((n_rows,), (0,)) and (labels.weight > 0).all(), "weight")
+    for name in ("positive", "unknown"):
+        share = getattr(labels, f"{name}_share")
+        require(share.shape in (getattr(labels, name).shape, (0,)), f"{name}_share")
+        require(((share >= 0) & (share <= 1)).all(), f"{name}_share")
     return n_rows
 
 

@@ -3,12 +3,14 @@
  *
  * A label is predicted if its probability is at least the threshold, 0.5 or the t of `<metric>@t`.
  * Entries whose label is NaN (unknown) are left out, and so are rows without any known label. If no
- * label is true or predicted, example_f1 is 1; micro_f1 and macro_f1 are 0 for such a label. Sums
- * are taken over fixed blocks in a fixed order: the same value for any number of threads.
+ * label is true or predicted, example_f1 is 1; micro_f1 and macro_f1 are 0 for such a label. Of
+ * entries with weights, one of weight 0 is unknown, and a row has the largest weight of its known
+ * entries. Sums are taken over fixed blocks in a fixed order: the same value for any number of
+ * threads.
  */
 #include "xgboost/metric.h"  // for Metric
 
-#include <algorithm>  // for all_of
+#include <algorithm>  // for all_of, max
 #include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstdio>     // for sscanf
@@ -19,6 +21,7 @@
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../../src/metric/metric_common.h"    // for MetricNoCache, CheckRowWeights
+#include "../objective/entry_weights.h"           // for EntryWeights
 #include "../reductions.h"                        // for ForEachRun, NumRuns, SumOverWorkers
 #include "xgboost/base.h"                         // for bst_idx_t
 #include "xgboost/context.h"                      // for Context
@@ -100,6 +103,15 @@ class MultiLabelMetric : public MetricNoCache {
     linalg::MatrixView<float const> labels;
     common::Span<float const> probabilities;
     common::OptionalWeights weights;
+    common::Span<float const> entry_weights;  // empty: those of rows
+
+    /** @brief Weight of an entry; 0 if its label is unknown. */
+    [[nodiscard]] float Weight(std::size_t i, std::size_t j) const {
+      if (std::isnan(labels(i, j))) {
+        return 0.0f;
+      }
+      return entry_weights.empty() ? weights[i] : entry_weights[i * labels.Shape(1) + j];
+    }
   };
   [[nodiscard]] Inputs Check(HostDeviceVector<float> const& preds, MetaInfo const& info) const {
     metric::CheckRowWeights(info);
@@ -112,7 +124,7 @@ class MultiLabelMetric : public MetricNoCache {
         << "` compares labels; it does not support probabilities as "
            "labels (soft_labels). Use `logloss`.";
     return {info.labels.HostView(), preds.ConstHostSpan(),
-            common::OptionalWeights{info.weights_.ConstHostSpan()}};
+            common::OptionalWeights{info.weights_.ConstHostSpan()}, EntryWeights(ctx_, info)};
   }
   [[nodiscard]] bool Predicted(float probability) const { return probability >= threshold_; }
 
@@ -135,17 +147,22 @@ class RowMetric : public MultiLabelMetric {
     std::vector<Ratio> blocks(NumRuns(n_rows, kBlock));
     ForEachRun(n_rows, kBlock, ctx_->Threads(), [&](auto b, auto begin, auto end) {
       for (auto i = begin; i < end; ++i) {
+        float of_row{0.0f};
+        for (std::size_t j = 0; j < n_labels; ++j) {
+          of_row = std::max(of_row, in.Weight(i, j));
+        }
+        if (of_row == 0.0f) {
+          continue;
+        }
         Counts counts;
         for (std::size_t j = 0; j < n_labels; ++j) {
-          auto const y = in.labels(i, j);
-          if (!std::isnan(y)) {
-            counts.Add(y, this->Predicted(in.probabilities[i * n_labels + j]));
+          if (auto const weight = in.Weight(i, j); weight > 0.0f) {
+            counts.Add(in.labels(i, j), this->Predicted(in.probabilities[i * n_labels + j]),
+                       static_cast<double>(weight) / of_row);
           }
         }
-        if (counts.known > 0.0) {
-          auto const row = Policy::OfRow(counts);
-          blocks[b].Add({row.numerator * in.weights[i], row.denominator * in.weights[i]});
-        }
+        auto const row = Policy::OfRow(counts);
+        blocks[b].Add({row.numerator * of_row, row.denominator * of_row});
       }
     });
     Ratio total;
@@ -171,9 +188,8 @@ class MacroF1 : public MultiLabelMetric {
     common::ParallelFor(n_labels, ctx_->Threads(), [&](auto j) {
       Counts counts;
       for (std::size_t i = 0; i < n_rows; ++i) {
-        auto const y = in.labels(i, j);
-        if (!std::isnan(y)) {
-          counts.Add(y, this->Predicted(in.probabilities[i * n_labels + j]), in.weights[i]);
+        if (auto const weight = in.Weight(i, j); weight > 0.0f) {
+          counts.Add(in.labels(i, j), this->Predicted(in.probabilities[i * n_labels + j]), weight);
         }
       }
       f1[j] = {counts.F1Numerator(), counts.F1Denominator()};

@@ -77,10 +77,10 @@ XDCC_TARGET_CLONES void ToProbabilities(float* values, std::size_t n) {
 }
 
 /** @brief Weights of a run of entries. */
-struct EntryWeights {
+struct EntryFactors {
   float of_negatives, of_positives;
-  /** @brief Factors of the labels; null: none. [n] */
-  float const *negative, *positive;
+  /** @brief Factors of the entries, of negative and of positive labels; null: none. [n] */
+  float const *entries, *negative, *positive;
 };
 
 /**
@@ -92,7 +92,7 @@ struct EntryWeights {
  * @return  Whether all labels are 0, 1 or NaN, or, if they are soft, in [0, 1].
  */
 XDCC_TARGET_CLONES bool ToGradients(float const* margins, float const* labels, std::size_t n,
-                                    EntryWeights const& weights, bool is_soft, float* out) {
+                                    EntryFactors const& weights, bool is_soft, float* out) {
   constexpr std::size_t kLanes = 8;
   Int8 const soft = Int8{} - static_cast<std::int32_t>(is_soft);
   Int8 bad{};
@@ -109,8 +109,15 @@ XDCC_TARGET_CLONES bool ToGradients(float const* margins, float const* labels, s
       bad |= is_known & ~(is_hard | (soft & (y >= 0.0f) & (y <= 1.0f)));
       Float8 const p = probabilities[k], q = 1.0f - p;
       Float8 const h = p * q < kMinHessian ? Float8{} + kMinHessian : p * q;
-      Float8 const negative = weights.of_negatives * (1.0f - y),
-                   positive = weights.of_positives * y;
+      Float8 of_negatives = Float8{} + weights.of_negatives,
+             of_positives = Float8{} + weights.of_positives;
+      if (weights.entries) {
+        Float8 factor;
+        std::memcpy(&factor, weights.entries + at, sizeof(factor));
+        of_negatives *= factor;
+        of_positives *= factor;
+      }
+      Float8 const negative = of_negatives * (1.0f - y), positive = of_positives * y;
       Float8 grad_negative = negative * p, grad_positive = positive * q;
       Float8 hess_negative = negative * h, hess_positive = positive * h;
       if (weights.negative) {
@@ -160,8 +167,9 @@ void LogisticLoss::Gradients(float const* margins, std::size_t begin, std::size_
   for (auto i = begin * n_labels; i < end * n_labels; i += run) {
     auto* pairs = reinterpret_cast<float*>(out + (i - begin * n_labels));
     auto const weight = weights[i / n_labels];
-    EntryWeights of_run{weight, weight * positive_weight, nullptr, nullptr};
+    EntryFactors of_run{weight, weight * positive_weight, nullptr, nullptr, nullptr};
     auto start_at = [&](std::size_t j) {
+      of_run.entries = entry_weights ? entry_weights + i + j : nullptr;
       of_run.negative = negative.empty() ? nullptr : negative.data() + j;
       of_run.positive = positive.empty() ? nullptr : positive.data() + j;
     };
@@ -169,10 +177,14 @@ void LogisticLoss::Gradients(float const* margins, std::size_t begin, std::size_
     is_valid &=
         XDCC_BEST_CLONE(ToGradients)(margins + i, labels + i, n_whole, of_run, is_soft, pairs);
     if (n_rest > 0) {
-      float rest[4][kLogisticLanes]{};  // margins, labels, pairs
+      float rest[5][kLogisticLanes]{};  // margins, labels, pairs, weights
       std::copy_n(margins + i + n_whole, n_rest, rest[0]);
       std::copy_n(labels + i + n_whole, n_rest, rest[1]);
       start_at(n_whole);
+      if (entry_weights) {
+        std::copy_n(of_run.entries, n_rest, rest[4]);
+        of_run.entries = rest[4];
+      }
       is_valid &=
           XDCC_BEST_CLONE(ToGradients)(rest[0], rest[1], kLogisticLanes, of_run, is_soft, rest[2]);
       std::copy_n(rest[2], 2 * n_rest, pairs + 2 * n_whole);

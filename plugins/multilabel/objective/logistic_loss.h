@@ -8,8 +8,8 @@
  * the probabilities of a run of rows, projects the gradients while they are in cache, and reads the
  * probabilities again for the leaves.
  *
- * Labels between 0 and 1, and labels with weights of their own, have no signed probability. There
- * the updater keeps the gradients and Hessians of a run.
+ * Labels between 0 and 1, and labels or entries with weights of their own, have no signed
+ * probability. There the updater keeps the gradients and Hessians of a run.
  */
 #ifndef XDCC_MULTILABEL_LOGISTIC_LOSS_H_
 #define XDCC_MULTILABEL_LOGISTIC_LOSS_H_
@@ -45,13 +45,16 @@ struct LogisticLoss {
   char const* objective;            // its name, for messages
   float const* labels;              // 0, 1, or NaN. [n_rows, n_labels]
   common::OptionalWeights weights;  // of rows
+  float const* entry_weights;       // factors of those of rows, or null. [n_rows, n_labels]
   float positive_weight;            // factor of positives' weights
   std::size_t n_rows, n_labels;
   bool is_soft;                       // whether labels may be probabilities
   LabelWeightParam const* of_labels;  // weights of labels, for all rows
 
   /** @brief Whether gradients follow from signed probabilities and weights of rows. */
-  [[nodiscard]] bool HasSignedProbabilities() const { return !is_soft && of_labels->Empty(); }
+  [[nodiscard]] bool HasSignedProbabilities() const {
+    return !is_soft && !entry_weights && of_labels->Empty();
+  }
 
   /** @brief Stop unless there is a margin for each label. */
   void CheckSize(std::size_t n_margins) const {
@@ -71,13 +74,13 @@ struct LogisticLoss {
    *
    * A label y between 0 and 1 is a positive of weight y and a negative of weight 1 - y.
    *
-   * @param margins Of all rows. [n_rows, n_labels]
-   * @param out     Of rows [begin, end).
+   * @param margins Margins of all rows. [n_rows, n_labels]
+   * @param out     Results for rows [begin, end).
    */
   void Gradients(float const* margins, std::size_t begin, std::size_t end, GradientPair* out) const;
 
  private:
-  /** @brief Stop, and say where the first label is that is none. */
+  /** @brief Stop with an error that says where the first invalid label is. */
   void RejectLabels() const;
 };
 

@@ -3,10 +3,11 @@
  *
  * Logistic loss of each label (equations 6 and 7 of the XDCC paper): with margin z and p =
  * sigmoid(z), the gradient is (p - y) w and the Hessian p (1 - p) w. A label that is NaN is
- * unknown: its gradient and Hessian are 0. With `soft_labels` y may be a probability. A label may
- * have a weight, and its positives another one (`LabelWeightParam`): w times the label's factor
- * takes the place of w. The objective asks XGBoost for trees with vector leaves and for our
- * updaters, so that users only name the objective.
+ * unknown: its gradient and Hessian are 0. With `soft_labels` y may be a probability. The weight w
+ * is that of the row or of the entry (`entry_weights.h`). A label may have a weight, and its
+ * positives another one (`LabelWeightParam`): w times the label's factor takes the place of w. The
+ * objective asks XGBoost for trees with vector leaves and for our updaters, so that users only name
+ * the objective.
  */
 #include "xgboost/objective.h"  // for ObjFunction
 
@@ -24,6 +25,7 @@
 #include "../param/split_method.h"       // for kObjectivePrefix, SplitMethodName
 #include "../reductions.h"               // for ForEachRun, SumOverWorkers
 #include "../vectorised.h"               // for XDCC_TARGET_CLONES
+#include "entry_weights.h"               // for EntryWeights
 #include "logistic_loss.h"               // for ApplyLogistic, LogisticLoss, OffersLogisticLoss
 #include "xgboost/base.h"                // for Args, GradientPair, kRtEps
 #include "xgboost/context.h"             // for Context
@@ -37,11 +39,12 @@
 namespace xgboost::multilabel {
 namespace {
 /** @brief Add a row's weights to sums of the positive and of the known labels. [n] */
-XDCC_TARGET_CLONES void AddLabels(float const* labels, std::size_t n, float weight,
-                                  float const* positive_weights, double* __restrict positive,
-                                  double* __restrict known) {
+XDCC_TARGET_CLONES void AddLabels(float const* labels, std::size_t n, float row_weight,
+                                  float const* entry_weights, float const* positive_weights,
+                                  double* __restrict positive, double* __restrict known) {
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) {
+    float const weight = row_weight * entry_weights[j];
     float const y = labels[j], of_positive = y * (weight * positive_weights[j]);
     bool const is_known = y == y;
     positive[j] += is_known ? of_positive : 0.0f;
@@ -126,16 +129,13 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
    * With label features the start is 0.5: the share would be taken over entries that are masked.
    */
   void InitEstimation(MetaInfo const& info, linalg::Vector<float>* base_score) const override {
-    obj::CheckInitInputs(info);
-    auto const n_labels = this->Targets(info);
+    auto const loss = this->MakeLoss(info);
+    auto const n_labels = loss.n_labels;
     *base_score = linalg::Constant(ctx_, DefaultBaseScore(), n_labels);
     if (label_features_.HasLabelFeatures()) {
       return;
     }
-    label_weights_.Check(n_labels);
-    auto const labels = info.labels.HostView();
-    CHECK(labels.CContiguous());
-    common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
+    std::vector<float> const ones(n_labels, 1.0f);
     std::vector<float> positive_weights(n_labels);
     for (std::size_t j = 0; j < n_labels; ++j) {
       positive_weights[j] = loss_param_.scale_pos_weight * label_weights_.OfPositive(j);
@@ -149,8 +149,10 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     ForEachRun(n_labels, n_together, ctx_->Threads(), [&](auto, auto begin, auto end) {
       std::size_t const n = end - begin;
       std::vector<double> here(2 * n);  // threads that write side by side would wait
-      for (std::size_t i = 0; i < labels.Shape(0); ++i) {
-        XDCC_BEST_CLONE(AddLabels)(labels.Values().data() + i * n_labels + begin, n, weights[i],
+      for (std::size_t i = 0; i < loss.n_rows; ++i) {
+        auto const at = i * n_labels + begin;
+        auto const* of_entries = loss.entry_weights ? loss.entry_weights + at : ones.data();
+        XDCC_BEST_CLONE(AddLabels)(loss.labels + at, n, loss.weights[i], of_entries,
                                    positive_weights.data() + begin, here.data(), here.data() + n);
       }
       std::copy_n(here.data(), n, positive + begin);
@@ -196,9 +198,12 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   [[nodiscard]] LogisticLoss MakeLoss(MetaInfo const& info) const {
     obj::CheckInitInputs(info);
     label_weights_.Check(this->Targets(info));
+    auto const of_entries = EntryWeights(ctx_, info);
+    auto const of_rows = info.weights_.ConstHostSpan();
     return {name_,
             info.labels.Data()->ConstHostPointer(),
-            common::OptionalWeights{info.weights_.ConstHostSpan()},
+            common::OptionalWeights{of_entries.empty() ? of_rows : of_rows.first(0)},
+            of_entries.empty() ? nullptr : of_entries.data(),
             loss_param_.scale_pos_weight,
             info.labels.Shape(0),
             this->Targets(info),

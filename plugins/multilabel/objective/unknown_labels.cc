@@ -1,10 +1,13 @@
 /**
  * @brief Whether labels are unknown (NaN), which only some objectives and metrics support.
+ *
+ * Weights of entries count as unknown labels: who supports one supports the other.
  */
 #include <algorithm>  // for any_of
 #include <cmath>      // for isnan
 #include <string>     // for string
 
+#include "entry_weights.h"    // for HasEntryWeights
 #include "xgboost/data.h"     // for MetaInfo
 #include "xgboost/logging.h"  // for CHECK
 
@@ -15,10 +18,13 @@ bool MetaInfo::HasUnknownLabels() const {
     has_unknown_labels_ =
         std::any_of(values.cbegin(), values.cend(), [](float y) { return std::isnan(y); });
   }
-  return has_unknown_labels_ == 1;
+  return has_unknown_labels_ == 1 || multilabel::HasEntryWeights(*this);
 }
 
 void MetaInfo::CheckLabelsKnown(bool supported, std::string const& objective) const {
+  CHECK((supported && objective != "custom") || !multilabel::HasEntryWeights(*this))
+      << "`weight` is a matrix, but the objective `" << objective
+      << "` takes a weight for each row. `multilabel:*` supports weights of entries.";
   CHECK(supported || !this->HasUnknownLabels())
       << "Label contains NaN, infinity or a value too large. The objective `" << objective
       << "` does not support unknown (NaN) labels. `multilabel:*` does; so does a custom one with "

@@ -119,7 +119,7 @@ struct LabelFeatureParam : public XGBoostParameter<LabelFeatureParam> {
   [[nodiscard]] bool HasLabelFeatures() const { return label_feature_begin >= 0; }
 };
 
-/** @brief What values labels have. */
+/** @brief The values that labels can have. */
 struct LabelValueParam : public XGBoostParameter<LabelValueParam> {
   bool soft_labels;
 

@@ -1,6 +1,6 @@
 /**
- * @brief What a thread that calls parallel regions shares with the workers that help it: the
- *        processors that it may use, and its priority. Threads inherit both when they are started.
+ * @brief Settings that a thread shares with the workers that help it: the processors that it may
+ *        use, and its priority. Threads inherit both when they are started.
  */
 #ifndef XDCC_MULTILABEL_THREADS_CALLER_SETTINGS_H_
 #define XDCC_MULTILABEL_THREADS_CALLER_SETTINGS_H_

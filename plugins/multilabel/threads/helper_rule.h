@@ -1,5 +1,5 @@
 /**
- * @brief How much help a parallel region gets: functions of what was observed, without threads.
+ * @brief Rules for how much help a parallel region gets: functions of observations, no threads.
  *
  * - `SiteCost` predicts the work of a region from its number of iterations and from what iterations
  *   took before at the same place of the program.
@@ -56,7 +56,7 @@ inline int WorthHelpers(Nanoseconds work, int most) {
 }
 
 /**
- * @brief What the regions of one caller have lost because workers slept.
+ * @brief Time that the regions of one caller have lost because workers slept.
  *
  * Waking takes a constant time, and a woken worker is awake for the regions that follow. As when
  * skis are rented until the rents have reached the price, the loss is at most twice that of a
@@ -97,8 +97,8 @@ class WakingDebt {
 /**
  * @brief Number of processors that woken workers can have to themselves; negative: not known.
  *
- * @param n_processors Of the system; 0 if it is not known.
- * @param n_usable     That the caller may use. Other processes may be on the others.
+ * @param n_processors Processors of the system; 0 if not known.
+ * @param n_usable     Processors that the caller may use. Other processes may be on the others.
  * @param n_runnable   Threads that run or want to, the caller included; negative if not known.
  */
 inline int IdleProcessors(int n_processors, int n_usable, int n_runnable) {
@@ -106,10 +106,10 @@ inline int IdleProcessors(int n_processors, int n_usable, int n_runnable) {
   return is_known ? std::max(0, n_processors - n_runnable) : -1;
 }
 
-/** @brief How long workers are not woken after no processor was idle. */
+/** @brief Time for which workers are not woken after no processor was idle. */
 inline constexpr Nanoseconds kNoneIdle = 5'000'000;
 
-/** @brief What the help of one worker was worth lately. */
+/** @brief The recent balance of one worker's help. */
 class HelpRecord {
  public:
   /**
@@ -120,7 +120,7 @@ class HelpRecord {
    *               does not interrupt has worked at least that long in the same region, so only
    *               interruptions make the balance fall.
    *
-   * @return What the worker has cost beyond what it gave; 0 if it was worth its costs.
+   * @return Time that the worker cost beyond the time that it gave; 0 if it gave more.
    */
   Nanoseconds Loss(Nanoseconds worked, Nanoseconds waited) {
     balance_ = std::min(balance_ + worked - waited, kMostCredit);
@@ -130,15 +130,15 @@ class HelpRecord {
   }
 
  private:
-  /** @brief Gains that count at most: what the record of better times can excuse. */
+  /** @brief Largest credit from earlier gains. */
   static constexpr Nanoseconds kMostCredit = 300'000;
   Nanoseconds balance_{0};
 };
 
 /**
- * @brief How long a worker rests after a loss, when `n_resting` others rest.
+ * @brief Return how long a worker rests after a loss, when `n_resting` others rest.
  *
- * In proportion to both, so that all workers together cost a twentieth of the time at most.
+ * The time is proportional to both, so all workers together cost at most a twentieth of the time.
  */
 inline Nanoseconds RestAfter(Nanoseconds loss, int n_resting) {
   constexpr Nanoseconds kRestPerLoss = 20, kLongest = 1'000'000'000;

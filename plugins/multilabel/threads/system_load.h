@@ -1,5 +1,5 @@
 /**
- * @brief What the system says of its processors, and of the threads that want them.
+ * @brief The system's load: its processors, and the threads that are ready to run.
  */
 #ifndef XDCC_MULTILABEL_THREADS_SYSTEM_LOAD_H_
 #define XDCC_MULTILABEL_THREADS_SYSTEM_LOAD_H_

@@ -293,7 +293,7 @@ class Pool {
   };
   static thread_local Caller caller_;
 
-  /** @brief As many as the quota of a container allows. */
+  /** @brief Return the number of processors that the quota of a container allows. */
   static int QuotaProcessors() {
     auto const cpus = std::ceil(std::min<double>(CpuQuota("/proc/self"), kMaxWorkers));
     return std::max(1, static_cast<int>(cpus));

@@ -170,7 +170,7 @@ class DerivedGradients : public GradientSource {
 
  private:
   LogisticLoss loss_;
-  /** @brief Of rows, before they are drawn. */
+  /** @brief Weights of all rows, before rows are drawn. */
   common::OptionalWeights weights_;
   linalg::MatrixView<float const> margins_;
 };

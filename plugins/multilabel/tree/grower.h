@@ -67,7 +67,7 @@ struct ExpandEntry {
   [[nodiscard]] bst_node_t GetNodeId() const { return nid; }
 };
 
-/** @brief What trees leave to the next one: memory, and what depends only on the matrix. */
+/** @brief Kept from tree to tree: memory, and data that depend only on the matrix. */
 struct Workspace {
   LabelSearch label_search;
   SketchSearch sketch_search;
@@ -206,9 +206,9 @@ class TreeGrower {
   }
 
   /**
-   * @brief What monotone constraints allow the labels to weigh in the leaves of a tree.
+   * @brief Return the bounds that monotone constraints set on the weights of a tree's leaves.
    *
-   * @return One for each leaf of `of_leaves`.
+   * @return The bounds of each leaf of `of_leaves`.
    */
   [[nodiscard]] std::vector<WeightBounds> BoundLeaves(LeafSums const& of_leaves,
                                                       RegTree const& tree) const {
@@ -355,7 +355,7 @@ class TreeGrower {
   common::ColumnSampler columns_;
   FeatureInteractionConstraintHost interactions_;
   Workspace& workspace_;
-  /** @brief Of the tree that was begun last. */
+  /** @brief The search of the current tree. */
   SplitSearch* search_{nullptr};
   /** @brief Number of columns that are searched on: labels, or dimensions of a sketch. */
   std::size_t n_targets_{0};

@@ -108,9 +108,9 @@ struct DerivedRows {
   std::size_t n_rows, n_labels;
 };
 /**
- * @brief Round and add gradients that follow from signed probabilities.
+ * @brief Round and add gradients that are computed from signed probabilities.
  *
- * @param grads, hessians Of as many labels as whole vectors hold.
+ * @param grads, hessians Sums by label, for the labels that fill whole vectors.
  */
 void AddDerived(DerivedRows const& rows, double grad_shift, double hess_shift, double* grads,
                 double* hessians);

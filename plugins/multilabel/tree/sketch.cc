@@ -133,7 +133,7 @@ struct ProbabilityRows {
  * @brief Project gradients that are derived from signed probabilities, in the order of
  * `ProjectRows`.
  *
- * @param by Of coefficients [n_dims, 2, n_padded]: C and its squares.
+ * @param by Coefficients [n_dims, 2, n_padded]: C and its squares.
  */
 XDCC_TARGET_CLONES void ProjectProbabilities(ProbabilityRows rows, SketchMatrix by,
                                              GradientPair* out) {
@@ -351,7 +351,7 @@ template <typename Derive>
 GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& loss,
                                       AlignedArray<float>* probabilities,
                                       linalg::Matrix<GradientPair>* out, Derive&& derive) const {
-  // Projected while they are in cache; a thread takes several such runs at a time.
+  // Gradients are projected while they are in the cache; a thread takes several runs at a time.
   constexpr std::size_t kRuns = 16;
   std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_dims_;
   CHECK_LT(k, n);

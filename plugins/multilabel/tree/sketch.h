@@ -1,5 +1,5 @@
 /**
- * @brief What a tree is searched on instead of its labels' gradients: a random projection of them.
+ * @brief Sketches: random projections of the labels' gradients, on which splits are searched.
  *
  * Iosipoi and Vakhrushev ("SketchBoost: fast gradient boosted decision tree for multioutput
  * problems", NeurIPS 2022) search a tree's splits on k linear combinations of the gradients, the

@@ -99,7 +99,7 @@ inline double LabelWeight(Regularisation const& r, double grad, double hess) {
   return w;
 }
 
-/** @brief What a split method takes from a label, and how it combines the labels. */
+/** @brief The score of a label by a split method, and how the method combines the labels. */
 template <SplitMethod kMethod>
 struct MethodTraits {
   static constexpr bool kGain =

@@ -101,5 +101,5 @@ def test_inner_folds_divide_the_training_part(numbered):
 def test_key_holds_what_matters():
     assert Evaluation("train_test", folds=3).key() == Evaluation("train_test").key()
     assert Evaluation("k_fold", folds=3).key() != Evaluation("k_fold").key()
-    # more repeats leave what is there as it is
+    # more repeats do not change the existing parts
     assert Evaluation("repeated", repeats=3).key() == Evaluation("repeated", repeats=5).key()

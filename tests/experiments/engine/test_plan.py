@@ -89,7 +89,7 @@ def test_exceptions(write_config):
 def record(task, rules=None):
     result = None if rules is None else {"readings": rules, "scores": {}}
     error = failure_of("ValueError", "no") if rules is None else None
-    return make_record(task, result, error, {})
+    return make_record(task.key(), result, error, {})
 
 
 def test_choice(small, tmp_path):
@@ -99,22 +99,22 @@ def test_choice(small, tmp_path):
     assert group.choices(store) is None, "nothing is known yet"
     first, second = group.tuning_tasks()
     store.write(
-        first,
+        first.name,
         record(first, {"labels": {"example_f1": 0.5}, "threshold 0.3": {"example_f1": 0.7}}),
     )
     assert group.choices(store) is None, "one is missing"
     store.write(
-        second,
+        second.name,
         record(second, {"labels": {"example_f1": 0.7}, "threshold 0.3": {"example_f1": 0.6}}),
     )
     (choice,) = group.choices(store)
     assert choice.task.name == group.finals[0].name, "the first of equally good ones"
     assert choice.rule == "threshold 0.3"
     assert choice.score == 0.7
-    store.write(first, record(first))
+    store.write(first.name, record(first))
     (choice,) = group.choices(store)
     assert (choice.task.name, choice.rule) == (group.finals[1].name, "labels")
-    store.write(second, record(second))
+    store.write(second.name, record(second))
     assert group.choices(store) == [], "every trial failed"
 
 
@@ -124,7 +124,7 @@ def test_choice_of_a_loss_is_the_lowest(write_config, tmp_path):
     group = next(g for g in groups(config) if g.line == "BR")
     store = RecordStore(tmp_path)
     for task, value in zip(group.tuning_tasks(), (0.4, 0.3), strict=True):
-        store.write(task, record(task, {"labels": {"hamming_loss": value}}))
+        store.write(task.name, record(task, {"labels": {"hamming_loss": value}}))
     assert group.choices(store)[0].task.name == group.finals[1].name
 
 
@@ -141,7 +141,7 @@ def test_choice_by_the_mean_over_inner_folds(write_config, tmp_path):
     store = RecordStore(tmp_path)
     values = iter([0.1, 0.2, 0.9, 0.5, 0.5, 0.5])
     for task in group.tuning_tasks():
-        store.write(task, record(task, {"labels": {"example_f1": next(values)}}))
+        store.write(task.name, record(task, {"labels": {"example_f1": next(values)}}))
     (choice,) = group.choices(store)
     assert choice.task.name == group.finals[1].name
     assert choice.score == pytest.approx(0.5)
@@ -168,7 +168,7 @@ def test_parameters_of_another_line(write_config, tmp_path):
     assert [t.name for t in like_cc.tuning_tasks()] == [t.name for t in cc.tuning_tasks()]
     assert like_cc.choices(store) is None
     for task, value in zip(cc.tuning_tasks(), (0.4, 0.5), strict=True):
-        store.write(task, record(task, {"labels": {"example_f1": value}}))
+        store.write(task.name, record(task, {"labels": {"example_f1": value}}))
     (choice,) = like_cc.choices(store)
     assert choice.rule == "cumulated"
     assert choice.task.method == "xdcc"
@@ -206,7 +206,7 @@ def test_records_of_studies(write_config, tmp_path):
     for best in (0, 1):
         for group in groups(full):
             for k, task in enumerate(group.tuning_tasks()):
-                store.write(task, record(task, {"labels": {"example_f1": float(k == best)}}))
+                store.write(task.name, record(task, {"labels": {"example_f1": float(k == best)}}))
         for group in groups(full):
             (choice,) = group.choices(store)
             assert choice.task.params["max_depth"] == (2, 3)[best]

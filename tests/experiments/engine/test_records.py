@@ -41,29 +41,29 @@ def store(tmp_path, messages):
 
 
 def made(task, value=1.0):
-    return make_record(task, {"readings": {"labels": {"jaccard": value}}}, None, {})
+    return make_record(task.key(), {"readings": {"labels": {"jaccard": value}}}, None, {})
 
 
 def test_written_and_read(store, task, messages):
-    assert store.read(task) is None
+    assert store.read(task.name) is None
     record = made(task)
     record["result"]["x"] = np.arange(2)
-    store.write(task, record, {"Y": np.eye(2, dtype=np.int8)})
-    assert store.read(task)["result"]["x"] == [0, 1]
+    store.write(task.name, record, {"Y": np.eye(2, dtype=np.int8)})
+    assert store.read(task.name)["result"]["x"] == [0, 1]
     assert [r["key"] for r in store.read_all()] == [task.key()]
-    with np.load(store.arrays_path(task)) as arrays:
+    with np.load(store.arrays_path(task.name)) as arrays:
         assert (arrays["Y"] == np.eye(2)).all()
     assert messages == []
-    assert store.read(task)["run"]["peak_memory"] > 1
-    assert store.read(task)["run"]["versions"]["xdcc"]
+    assert store.read(task.name)["run"]["peak_memory"] > 1
+    assert store.read(task.name)["run"]["versions"]["xdcc"]
 
 
 def test_name_follows_from_the_content(store, task):
-    store.write(task, made(task))
-    assert store.path(task).parent.name == "digits-tiny"
+    store.write(task.name, made(task))
+    assert store.path(task.name).parent.name == "digits-tiny"
     other = Task("digits-tiny", Evaluation(), 0, None, "br", {"max_depth": 3}, 0)
     assert other.name != task.name
-    assert store.read(other) is None
+    assert store.read(other.name) is None
     reordered = (
         Task("digits-tiny", Evaluation(), 0, None, "br", {"max_depth": 3, "a": 1}, 0),
         Task("digits-tiny", Evaluation(), 0, None, "br", {"a": 1, "max_depth": 3}, 0),
@@ -73,22 +73,22 @@ def test_name_follows_from_the_content(store, task):
 
 @pytest.mark.parametrize("content", ["", '{"key": {"format": 1', "[]", "{}", '{"key": 3}', "\x00"])
 def test_truncated_record_is_named_and_missing(store, task, messages, content):
-    store.write(task, made(task))
-    store.path(task).write_text(content)
-    assert store.read(task) is None
+    store.write(task.name, made(task))
+    store.path(task.name).write_text(content)
+    assert store.read(task.name) is None
     assert len(messages) == 1
-    assert str(store.path(task)) in messages[0]
+    assert str(store.path(task.name)) in messages[0]
     assert "not a whole record" in messages[0]
-    store.write(task, made(task))
-    assert store.read(task) is not None
+    store.write(task.name, made(task))
+    assert store.read(task.name) is not None
 
 
 def test_record_under_a_wrong_name(store, task, messages):
-    store.write(task, made(task))
-    record = json.loads(store.path(task).read_text())
+    store.write(task.name, made(task))
+    record = json.loads(store.path(task.name).read_text())
     record["key"]["params"]["max_depth"] = 4
-    store.path(task).write_bytes(record_line(record))
-    assert store.read(task) is None
+    store.path(task.name).write_bytes(record_line(record))
+    assert store.read(task.name) is None
     assert messages
 
 
@@ -139,9 +139,9 @@ def test_edited_record_is_named_and_missing(store, task, messages, forge):
     line = record_line(record)
     forged = forge(record, line)
     assert forged != line
-    store.write(task, record)
-    store.path(task).write_bytes(forged)
-    assert store.read(task) is None
+    store.write(task.name, record)
+    store.path(task.name).write_bytes(forged)
+    assert store.read(task.name) is None
     assert list(store.read_all()) == []
     assert "not a whole record" in messages[0]
 
@@ -151,9 +151,9 @@ def test_edited_record_is_named_and_missing(store, task, messages, forge):
 def test_deeply_nested_record_is_missing(store, task, messages, part, sealed):
     deep = b"[" * 200_000 + b"]" * 200_000
     line = record_line({"key": task.key(), part: None}).replace(b'"%s": null' % part.encode(), deep)
-    store.write(task, made(task))
-    store.path(task).write_bytes(_sealed_again(line) if sealed else line)
-    assert store.read(task) is None
+    store.write(task.name, made(task))
+    store.path(task.name).write_bytes(_sealed_again(line) if sealed else line)
+    assert store.read(task.name) is None
     assert messages
 
 
@@ -173,18 +173,19 @@ def test_a_record_says_which_data_it_is_of(task):
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_full_disk_loses_nothing(store, task, monkeypatch, call):
-    store.write(task, made(task, 1.0))
+    store.write(task.name, made(task, 1.0))
 
     def fail(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, call, fail)
     with pytest.raises(StorageError, match="No space left on device") as raised:
-        store.write(task, made(task, 2.0))
-    assert str(store.path(task)) in str(raised.value)
+        store.write(task.name, made(task, 2.0))
+    assert str(store.path(task.name)) in str(raised.value)
     monkeypatch.undo()
-    assert store.read(task)["result"]["readings"]["labels"]["jaccard"] == 1.0
-    assert [path.name for path in store.path(task).parent.iterdir()] == [store.path(task).name]
+    assert store.read(task.name)["result"]["readings"]["labels"]["jaccard"] == 1.0
+    loose = store.path(task.name)
+    assert list(loose.parent.iterdir()) == [loose]
 
 
 def test_folder_that_cannot_be_made(tmp_path, task):
@@ -194,12 +195,12 @@ def test_folder_that_cannot_be_made(tmp_path, task):
 
 
 def test_leftovers_of_killed_processes_are_removed(store, task):
-    store.write(task, made(task))
-    folder = store.path(task).parent
+    store.write(task.name, made(task))
+    folder = store.path(task.name).parent
     (folder / ".abc.part").write_text("{")
     assert list(store.read_all()), "a leftover is no record"
     assert remove_leftovers(store.folder) == 1
-    assert store.read(task) is not None
+    assert store.read(task.name) is not None
 
 
 @pytest.fixture
@@ -211,14 +212,14 @@ def write(store, tasks, value=1.0):
     """Write a record for each task, which tells it from the others; return them."""
     for task in tasks:
         result = {"depth": task.params["max_depth"], "value": value / 3, "none": float("nan")}
-        store.write(task, make_record(task, result, None, {"warnings": ["ä\n\u2028"]}))
+        store.write(task.name, make_record(task.key(), result, None, {"warnings": ["ä\n\u2028"]}))
     return contents(store, tasks)
 
 
 def contents(store, tasks):
-    """What a store opened now reads of each task; NaN is not equal to itself, its name is."""
+    """Texts of the records that a newly opened store reads; as texts, NaNs are equal."""
     again = RecordStore(store.folder, store._report_broken)
-    return [repr(again.read(task)) for task in tasks]
+    return [repr(again.read(task.name)) for task in tasks]
 
 
 def names(*tasks):
@@ -228,14 +229,14 @@ def names(*tasks):
 def test_packed_equals_loose(store, tasks, messages):
     loose = write(store, tasks)
     everything = [repr(record) for record in store.read_all()]
-    store.write(tasks[0], store.read(tasks[0]), {"Y": []})
+    store.write(tasks[0].name, store.read(tasks[0].name), {"Y": []})
     file = store.pack_path("study")
     assert store.pack({"study": names(*tasks)}) == {file: len(tasks)}
     assert store.loose_names() == []
     assert contents(store, tasks) == loose
-    assert [repr(store.read(task)) for task in tasks] == loose
+    assert [repr(store.read(task.name)) for task in tasks] == loose
     assert [repr(record) for record in store.read_all()] == everything
-    assert store.arrays_path(tasks[0]).exists(), "predictions are not packed"
+    assert store.arrays_path(tasks[0].name).exists(), "predictions are not packed"
     lines = gzip.decompress(file.read_bytes()).splitlines()
     assert len(lines) == len(tasks)
     assert messages == []
@@ -245,7 +246,7 @@ def test_the_same_records_give_the_same_bytes(store, tasks, tmp_path):
     write(store, tasks[:3])
     other = RecordStore(tmp_path / "elsewhere")
     for task in reversed(tasks[:3]):
-        other.write(task, store.read(task))
+        other.write(task.name, store.read(task.name))
     store.pack({"study": names(*tasks)})
     other.pack({"study": names(tasks[1])})
     other.pack({"study": names(*tasks)})
@@ -291,10 +292,10 @@ def test_each_file_is_all_that_its_study_needs(store, tasks):
 
 def test_what_is_not_asked_for_or_broken_stays_loose(store, tasks, messages):
     write(store, tasks[:3])
-    store.path(tasks[1]).write_text("{")
+    store.path(tasks[1].name).write_text("{")
     store.pack({"study": names(tasks[0], tasks[1])})
     assert set(store.loose_names()) == names(tasks[1], tasks[2])
-    assert [str(store.path(tasks[1])) in message for message in messages] == [True]
+    assert [str(store.path(tasks[1].name)) in message for message in messages] == [True]
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.9, 0.999])
@@ -330,10 +331,10 @@ def test_file_that_was_cut_off(store, tasks, messages, share):
 def test_cut_reaches_into_the_records(store, tasks, messages):
     """Half of a file with more than a buffer of records has some of them."""
     many = [Task("digits-tiny", Evaluation(), 0, None, "br", {"x": k}, 0) for k in range(300)]
-    record = make_record(many[0], None, None, {})
+    record = make_record(many[0].key(), None, None, {})
     for task in many:
         own = {"key": task.key(), "result": {"noise": os.urandom(200).hex()}}
-        store.write(task, record | own)
+        store.write(task.name, record | own)
     store.pack({"study": names(*many)})
     file = store.pack_path("study")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
@@ -418,7 +419,7 @@ def test_long_lines_are_not_taken_into_memory(store, tasks, messages, monkeypatc
 
 @pytest.mark.parametrize("place", [-8, 2, 200])
 def test_damaged_file(store, tasks, messages, place):
-    """Of a file that fails its checksum nothing counts: any number may be wrong."""
+    """If a file fails its checksum, none of its records counts: any number may be wrong."""
     write(store, tasks)
     store.pack({"study": names(*tasks)})
     file = store.pack_path("study")
@@ -459,12 +460,12 @@ def test_packing_that_fails_loses_nothing(store, tasks, monkeypatch, call, nth):
 def test_open_store_sees_what_another_process_packs(store, tasks):
     before = write(store, tasks[:2])
     reader = RecordStore(store.folder)
-    assert reader.read(tasks[2]) is None
+    assert reader.read(tasks[2].name) is None
     store.pack({"study": names(*tasks)})
-    assert [repr(reader.read(task)) for task in tasks[:2]] == before
+    assert [repr(reader.read(task.name)) for task in tasks[:2]] == before
     after = write(store, tasks[2:4])
     store.pack({"study": names(*tasks)})
-    assert [repr(reader.read(task)) for task in tasks[2:4]] == after
+    assert [repr(reader.read(task.name)) for task in tasks[2:4]] == after
 
 
 def test_not_while_a_run_is_writing(store, tasks):

@@ -106,9 +106,9 @@ def test_every_combination_has_its_lines_where_nothing_is_chosen(write_config, t
     store = RecordStore(tmp_path / "records")
     (*_, failed) = tasks = [task for group in groups(config) for task in group.tasks()]
     for task in tasks[:-1]:
-        store.write(task, execute(task)[0])
+        store.write(task.name, execute(task)[0])
     error = failure_of("Killed", 'by "x",\nlate')
-    store.write(failed, make_record(failed, None, error, {"cpu_time": 1.0}))
+    store.write(failed.name, make_record(failed.key(), None, error, {"cpu_time": 1.0}))
     results = load_results(config, store)
     written = write_table(tmp_path / "small.csv", config, results)
     assert written == [tmp_path / "small.csv"], "no figure needs traces"

@@ -25,7 +25,7 @@ from experiments.engine.runner import RunInterruptedError, Runner
 from experiments.engine.task import Task
 
 N_TASKS = 12 + 8
-"""Of `tiny`: three methods with two draws on two folds, and at most two final models each."""
+"""Tasks of `tiny`: three methods with two draws on two folds, at most two final models each."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def store(tmp_path):
 
 
 def contents(folder):
-    """What does not differ from run to run, by the records' names."""
+    """The content of records that is the same in every run, by their names."""
     found = {}
     for path in folder.glob("*/*.json"):
         record = json.loads(path.read_text())

@@ -412,7 +412,7 @@ def test_published_files(paper):
     assert rows["source"].nunique() == 1
 
 
-def test_quality_and_time_shows_every_method_and_fills_those_that_none_beats():
+def test_quality_and_time_fills_the_markers_of_undominated_methods():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.3, 0.6, 12)
     good = base + rng.uniform(0.1, 0.2, 12)

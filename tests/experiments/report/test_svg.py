@@ -50,11 +50,25 @@ def absolute(path):
     return found
 
 
+def elements(root):
+    """All elements; of a reference to a text, its place and the letters."""
+    targets = {element.get("id"): element for element in root.iter()}
+    for element in root.iter():
+        text = targets.get(element.get("href", "").removeprefix("#"))
+        if text is not None and text.tag.endswith("}g"):
+            yield ElementTree.Element("}g", transform=element.get("transform"))
+            yield from text
+        else:
+            yield element
+
+
 def shapes(text):
-    """What is drawn, sorted: the kind and place of each element, of a path each part."""
+    """The kind and place of each element that is drawn, sorted; a path counts by its parts."""
     found = []
-    for element in ElementTree.fromstring(text).iter():
+    for element in elements(ElementTree.fromstring(text)):
         tag = element.tag.rpartition("}")[2]
+        if tag == "g" and "transform" in element.attrib:
+            found.append((tag, *map(float, NUMBER.findall(element.get("transform")))))
         if tag == "path":
             parts = re.findall("M[^M]*", element.get("d", ""))
             found += [(tag, *absolute(part)) for part in parts]
@@ -73,6 +87,14 @@ def test_the_same_shapes_at_the_same_places():
     for one, other in zip(before, after, strict=True):
         assert one[0] == other[0]
         assert one[1:] == pytest.approx(other[1:], abs=0.006)
+
+
+def test_letters_of_a_text_are_there_once():
+    text = shortened(drawn())
+    names = re.findall(r'<g id="(t\d+)">', text)
+    assert len({*names}) == len(names) > 0
+    for name in names:
+        assert f'href="#{name}"' in text
 
 
 def test_names_do_not_depend_on_the_numbers():

@@ -1,4 +1,4 @@
-"""What the tests of the speed benchmark share: jobs on tiny data, and records of measurements."""
+"""Shared by the tests of the speed benchmark: jobs on tiny data, records of measurements."""
 
 from dataclasses import asdict
 

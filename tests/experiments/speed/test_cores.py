@@ -1,4 +1,4 @@
-"""What the structure of recorded work allows on any number of threads."""
+"""The speed-up that the structure of recorded work allows on any number of threads."""
 
 import json
 

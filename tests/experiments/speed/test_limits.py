@@ -1,4 +1,4 @@
-"""What the machine could do at best: the roofline, and a pass over all rows and labels."""
+"""The limits of the machine: the roofline, and a pass over all rows and labels."""
 
 import json
 import re

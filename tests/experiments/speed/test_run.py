@@ -14,6 +14,7 @@ from experiments.speed import __main__ as speed
 from experiments.speed import data, prediction, report, run, suites
 from experiments.speed.quality import Goal
 from experiments.speed.results import Results
+from experiments.speed.suites import Job
 from tests.experiments.speed.cases import HEADER, JOB, TINY
 
 
@@ -24,7 +25,8 @@ def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
     assert done.returncode == 0, done.stderr
     file = tmp_path / "out" / "results.json"
     first = json.loads(file.read_text())
-    assert [m["job"]["candidate"] for m in first["measurements"]] == ["ours", "multi_output_tree"]
+    jobs = [Job(*measurement["job"]) for measurement in first["measurements"]]
+    assert [job.candidate for job in jobs] == ["ours", "multi_output_tree"]
     for measurement in first["measurements"]:
         assert measurement["outcome"] == "measured"
         result = measurement["result"]
@@ -42,7 +44,7 @@ def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
     speed.main(args)
     second = json.loads(file.read_text())["measurements"]
     assert second[0] == first["measurements"][0]
-    assert [m["job"]["candidate"] for m in second] == ["ours", "multi_output_tree"]
+    assert [Job(*measurement["job"]) for measurement in second] == jobs
 
     speed.main(["report", str(tmp_path / "out"), "--to", str(tmp_path / "here")])
     text = (tmp_path / "here" / "RESULTS.md").read_text()
@@ -211,7 +213,7 @@ def test_what_the_system_ended_is_measured_again(stub, tmp_path):
     assert len(measured) == 2
 
 
-def test_a_candidate_skips_what_is_larger_than_what_took_too_long(stub, tmp_path, monkeypatch):
+def test_a_candidate_skips_data_larger_than_those_that_took_too_long(stub, tmp_path, monkeypatch):
     measured, measure = stub
     sizes = ["synthetic-9x2x2", "synthetic-20x2x2", "synthetic-8x3x2", "synthetic-30x2x2"]
     monkeypatch.setitem(suites.GROUPS, "end points", (sizes[3],))
@@ -263,6 +265,17 @@ assert 0 < short.cpu_seconds < 0.1, short
     assert done.returncode == 0, done.stderr
 
 
+def test_numbers_have_twelve_digits(tmp_path):
+    result = {"cpu_seconds": 0.07493558400000033, "curves": [{"points": [[1, 1e-10 / 3]]}]}
+    Results.open(tmp_path, HEADER).add(JOB, 0, "measured", 900.0, result)
+    read = Results.read(tmp_path).find(JOB, 0)
+    assert read["time_limit"] == 900.0
+    assert read["result"] == {
+        "cpu_seconds": 0.074935584,
+        "curves": [{"points": [[1, 3.33333333333e-11]]}],
+    }
+
+
 def test_results_of_other_builds_are_not_mixed(tmp_path):
     Results.open(tmp_path, HEADER).add(JOB, 0, "measured", 9.0, {})
     assert Results.open(tmp_path, HEADER).find(JOB, 0)["outcome"] == "measured"
@@ -273,13 +286,19 @@ def test_results_of_other_builds_are_not_mixed(tmp_path):
         Results.open(tmp_path, other)
 
 
+def _with_job(names, values):
+    """Return the text of a file whose only measurement has these fields of a job."""
+    return json.dumps({"format": 2, "job": names, **HEADER, "measurements": [{"job": values}]})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[]", "TypeError"),
-        ('{"format": 0}', "its format is 0, expected 1"),
-        ('{"format": 1, "machine": {}}', "KeyError: 'versions'"),
-        (json.dumps({"format": 1, **HEADER, "measurements": [{"job": {"suit": 1}}]}), "suit"),
+        ('{"format": 0}', "its format is 0, expected 2"),
+        ('{"format": 2, "machine": {}}', "KeyError: 'versions'"),
+        (_with_job(["suit"], [1]), "suit"),
+        (_with_job(["suite", "data"], ["dense"]), "shorter than argument 1"),
     ],
 )
 def test_broken_results(text, message, tmp_path):

@@ -59,7 +59,7 @@ def _boosters() -> list[tuple[bytes, bytes]]:
 
 
 BOOSTERS = _boosters()
-"""Of each kind of booster: its file in JSON and in UBJSON."""
+"""Files of each kind of booster, in JSON and in UBJSON."""
 
 LENGTHS = (0, 1, -1, 7, 10**6, 2**31, 2**40, 2**62, 2**63 - 1)
 PIECES = [*(bytes([marker]) for marker in b"[]{}$#LlUidDSZTFNCH"), b"00000000", b"[" * 100]

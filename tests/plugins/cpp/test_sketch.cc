@@ -138,8 +138,15 @@ XDCC_TEST(sketch, NothingIsReadBeforeItIsMade) {
     common::OptionalWeights const none{1.0f};
     LabelWeightParam of_labels;
     of_labels.UpdateAllowUnknown(Args{});
-    LogisticLoss const loss{
-        "multilabel:logistic", labels.data(), none, 1.0f, kRows, n_labels, false, &of_labels};
+    LogisticLoss const loss{"multilabel:logistic",
+                            labels.data(),
+                            none,
+                            nullptr,
+                            1.0f,
+                            kRows,
+                            n_labels,
+                            false,
+                            &of_labels};
     Sketch const sketch{
         &ctx, Param(1, "projection"), {3, 1, 0, 0}, FirstLabels(n_labels), std::nullopt};
     AlignedArray<float> probabilities;

@@ -1,4 +1,4 @@
-"""What several of the plugin's tests need."""
+"""Fixtures of the plugin's tests."""
 
 import numpy as np
 import pytest

@@ -106,7 +106,7 @@ def margins(trees, X):
 
 
 def gains_of(sides, G, H, method, scope="any", min_child_weight=0.0, **penalties):
-    """What a node gains if these of its rows go left, one side after the other; -inf: forbidden."""
+    """Gains of splits that send these rows of the node left, one per side; -inf: forbidden."""
     options = {"scope": scope, "min_child_weight": min_child_weight}
     score = partial(reference.node_score, method=method, **options, **penalties)
     lefts = np.array(sides)[:, :, np.newaxis]
@@ -149,7 +149,7 @@ def category_sides(
 
 
 def penalty_of(column, n_categories, H, noise, reg_lambda=1.0):
-    """What noise gains by two sets of categories, as `category_rules.h` estimates it."""
+    """Estimate the gain of two sets of categories from noise, as in `category_rules.h`."""
 
     def share(rows):
         hess = H[rows].sum(axis=0)

@@ -136,7 +136,7 @@ def check_tree(tree, reference, X, grad, hess, cuts, max_depth, learning_rate):
         n_nodes += 1
 
         def gains(feature, left, rows=rows, bounds=bounds):
-            """Of a matrix (n_splits, n_rows)."""
+            """Gains of splits; `left` is a matrix (n_splits, n_rows)."""
             sides = [
                 [np.where(side[:, :, None], of_row[rows], 0).sum(axis=1) for of_row in (grad, hess)]
                 for side in (left, ~left)

@@ -197,7 +197,7 @@ def test_derived_gradients_are_those_in_memory(shape, sketch_size, weighted, dra
 
 
 def test_derived_gradients_follow_labels_and_margins():
-    """What changes between rounds is seen: labels, parameters, trees of another objective."""
+    """The updater notices changes between rounds: of labels, parameters, the objective."""
     X, Y = make_data(n_rows=200)
     derived, in_memory = [], []
     for boosters, params in (derived, {}), (in_memory, {"label_weight": [1] * Y.shape[1]}):
@@ -505,7 +505,7 @@ def test_one_direction_is_as_good_as_all_labels():
     sketched = [loss(sketch_size=2, seed=seed) for seed in range(5)]
     base = -np.mean(Y * np.log(Y.mean(axis=0)) + (1 - Y) * np.log(1 - Y.mean(axis=0)))
     exact = loss()
-    # Of what trees on all labels take off the loss of a constant, at least nine tenths.
+    # Sketches reach at least 90 % of the improvement over a constant that all labels give.
     assert base - np.mean(sketched) > 0.9 * (base - exact)
 
 

@@ -1,4 +1,4 @@
-"""What users do with `xgb.train` and a booster works with the multi-label objectives.
+"""The training API: `xgb.train` and the methods of a booster, with the multi-label objectives.
 
 Bad input to the plugin is a clear error in the caller's terms, never a crash. The patched build is
 still XGBoost: its version, its other layers, its stock results.

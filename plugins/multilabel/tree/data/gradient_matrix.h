@@ -159,7 +159,7 @@ XDCC_TARGET_CLONES static void AddRowsExactly(GradientView gradients, bst_idx_t 
     shifts[k] = gradients.grad_rounding.Shift();
     shifts[k + 1] = gradients.hess_rounding.Shift();
   }
-  // As they stand, so that vectors are read without taking them apart.
+  // Gradients and Hessians alternate as in memory, so vectors need no shuffling.
   for (std::size_t begin = 0; begin < n_labels; begin += kLabels) {
     auto const n = std::min(kLabels, n_labels - begin);
     double sums[2 * kLabels] = {};

@@ -51,7 +51,7 @@ class SketchIndex {
     bool has_missing{false};
     /** @brief `kNoFeature` where there are fewer. */
     bst_feature_t features[kLanes];
-    /** @brief Of its histogram among those of all blocks, counted in slots. */
+    /** @brief Position of its histogram among those of all blocks, counted in slots. */
     std::size_t first_slot{0};
   };
   /** @brief A feature of which few rows are stored: its slots [begin, end), by ascending bin. */
@@ -63,7 +63,7 @@ class SketchIndex {
     /** @brief 0: the feature is a number. */
     std::uint32_t n_categories{0};
 
-    /** @brief Of a categorical feature: its number among these. */
+    /** @brief Number of a categorical feature among the categorical ones. */
     std::uint32_t column{0};
 
     [[nodiscard]] bool IsCategorical() const { return n_categories > 0; }
@@ -71,7 +71,7 @@ class SketchIndex {
   static constexpr bst_bin_t kMissing = -1;
 
   SketchIndex() = default;
-  /** @param types Of features; empty: all are numbers. */
+  /** @param types Types of the features; empty: all are numbers. */
   SketchIndex(Context const* ctx, GHistIndexMatrix const& page,
               common::Span<FeatureType const> types);
   /**

@@ -347,7 +347,7 @@ inline bool SameSums(LabelNode const& node, CategoryList const& list, std::size_
 /**
  * @brief Call `push(range)` for the splits of a list, whose entries are slots of the list.
  *
- * @return Whether the order of the categories is sure; nothing is pushed otherwise.
+ * @return Whether the order of the categories is certain; nothing is pushed otherwise.
  */
 template <typename Push>
 bool PushCategoryRanges(LabelSearchParam const& param, LabelNode const& node,

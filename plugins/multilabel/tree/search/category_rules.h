@@ -52,7 +52,7 @@ struct CategoryRules {
   [[nodiscard]] bool Regularise() const { return penalty > 0.0 || smoothing > 0.0; }
 };
 
-/** @brief What a sum of rows adds to a score in expectation, in units of the noise. */
+/** @brief Expected contribution of noise in a sum of rows to a score, in units of the noise. */
 inline double NoiseShare(double hess, double lambda) {
   return hess > 0.0 ? hess / (hess + lambda) : 0.0;
 }

@@ -140,9 +140,10 @@ struct NodeHistogram {
   std::size_t kept_bytes{0};
 };
 /**
- * @brief What a node's children must reach for a split to be allowed, and how sure sums tell.
+ * @brief Limits for the Hessians of a node's children, below which a split is not allowed.
  *
- * Integers are sums of rounded numbers: between the bounds only exact sums decide.
+ * Integers are sums of rounded numbers, so a limit has two bounds: a sum below the lower one is
+ * surely too small, a sum above the upper one surely large enough. Between them exact sums decide.
  */
 struct NodeReach {
   /** @brief By padded label: a label with a Hessian above `may` may count, above `does` it does. */
@@ -150,10 +151,10 @@ struct NodeReach {
   /** @brief Hessian over all labels, and bounds for its part in a child; zero without a mean. */
   float hess{0.0f}, least_hess{0.0f}, enough_hess{0.0f};
 };
-/** @brief Monotone constraints: bounds of weights, and how far sums are off. By padded label. */
+/** @brief Monotone constraints: bounds of weights, and errors of the sums. By padded label. */
 struct NodeBounds {
   AlignedArray<float> lower, upper, grad_error, hess_error;
-  /** @brief How far anything is off, relative to its size. */
+  /** @brief Relative error of any value. */
   float relative{0.0f};
 };
 /** @brief A node of a row set. */
@@ -264,7 +265,7 @@ inline void SetBounds(NodeStats const& stats, LabelNode* node) {
 }
 
 /**
- * @brief How far the rounding of integers moves what scores are made of, over all labels.
+ * @brief Errors of the parts of scores from the rounding of integers, over all labels.
  *
  * A node with few of its row set's rows has coarse integers, and packed ones are coarse from the
  * beginning. An entry errs by s / sqrt(12) with a unit s, a packed one by s / 2 at most (standard
@@ -322,7 +323,7 @@ inline void SetConstants(LabelSearchParam const& param, std::size_t n_labels,
     for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = rows.Labels()[chunk.begin + k];
       auto const at = chunk.padded_begin + k;
-      // Of the integers, so that children's add up.
+      // From the integer sums, so that the children's sums add up to the parent's.
       auto const total = static_cast<double>(grad_totals[chunk.width + k]) * rows.HessScale()[at] +
                          2.0 * param.reg.lambda;
       auto const mean = static_cast<double>(grad_totals[k]) / total;

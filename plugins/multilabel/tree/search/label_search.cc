@@ -365,7 +365,7 @@ void LabelSearch::Partition(RegTree const& tree, std::vector<AppliedSplit> const
 
 void LabelSearch::End(common::Span<bst_node_t> out) {
   p_fmat_ = nullptr;
-  // As `CommonRowPartitioner::LeafPartition`, which reads every label of every row again.
+  // Does the same as `CommonRowPartitioner::LeafPartition`, which reads every label again.
   constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
   struct Run {
     bst_node_t nid;

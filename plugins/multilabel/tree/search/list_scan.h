@@ -131,12 +131,12 @@ auto VisitVectors(std::size_t width, Fn&& fn) {
   }
 }
 
-/** @brief How many rows ahead a loop fetches a row: they lie anywhere in memory. */
+/** @brief Prefetch distance in rows, whose values are scattered in memory. */
 constexpr std::size_t kRowsAhead = 16;
 
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
 struct ChunkView {
-  /** @brief Of each row of the row set. */
+  /** @brief Values of each row of the row set. */
   RowValues rows;
   /** @brief Sums over the node, gradients then Hessians. [2 * width] */
   std::int32_t const* totals;

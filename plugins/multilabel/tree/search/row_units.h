@@ -26,7 +26,7 @@ namespace xgboost::multilabel {
 /** @brief Number of rows that a thread takes at a time. */
 inline constexpr std::size_t kRowRun = 256;
 
-/** @brief How large the gradients, then the Hessians, of some rows are, by label. [2 * n_labels] */
+/** @brief Sizes of the gradients, then of the Hessians, of some rows, by label. [2 * n_labels] */
 struct GradientSizes {
   /** @brief Sums of absolute values; exact (see `gradient_matrix.h`), in any order. */
   std::vector<double> sums;

@@ -24,7 +24,7 @@ namespace xgboost::multilabel {
 struct SketchCategoryRules {
   std::uint32_t max_to_onehot{0};
   std::size_t max_threshold{0};
-  /** @brief Of a split into two sets: what a unit of `NoiseShare` costs, as part of a score. */
+  /** @brief Penalty on a split into two sets, for each unit of `NoiseShare`. */
   double penalty[kMaxDimensions]{};
   double smoothing[kMaxDimensions]{};
 };

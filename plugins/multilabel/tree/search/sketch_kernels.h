@@ -229,13 +229,13 @@ static void AddSlots(std::size_t const* row_ptr, std::uint32_t const* row_slots,
 /**
  * @brief A block's histogram of a small node without its empty slots.
  *
- * Of eight features' slots most hold few rows of such a node, each another feature's. Here each
- * lane has its own slots one after the other, so there are no more entries to score than rows.
+ * In such a node, most slots of eight features are empty for most of these features. Here each lane
+ * has only its own slots, one after the other, so there are at most as many entries as rows.
  */
 struct FewRows {
   static constexpr std::size_t kLanes = SketchIndex::kLanes, kMost = 64, kMostSlots = 320;
   alignas(64) PackedSum sums[(kMost + 2) * kMaxDimensions * kLanes];
-  /** @brief As `ScanBlock` takes them. */
+  /** @brief Slots of the entries, in the form that `ScanBlock` takes. */
   alignas(64) std::int32_t slots[kMost + 2][kLanes];
   /** @brief Number of entries. */
   std::size_t n;
@@ -243,7 +243,7 @@ struct FewRows {
   /**
    * @brief Add up rows.
    *
-   * As in a histogram, where splits are tried at the slots of all lanes, a lane that begins later
+   * A histogram tries splits at the slots of all lanes. To do the same, a lane that begins later
    * than others has an entry without rows first.
    *
    * @param has_missing Whether slot 0, which comes first, holds the rows without a value.

@@ -56,7 +56,7 @@ std::shared_ptr<GHistIndexMatrix const> SketchSearch::Index(Context const* ctx,
                                                             DMatrix* p_fmat) {
   auto pages = p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
   auto page = pages.begin().Page();
-  // To make it, workers communicate.
+  // Making the index needs communication, so all workers decide together.
   if (!OnAllWorkers(ctx, whole_index_ && indexed_page_.lock() == page)) {
     auto const types = p_fmat->Info().feature_types.ConstHostSpan();
     whole_index_ = std::make_shared<SketchIndex const>(ctx, *page, types);

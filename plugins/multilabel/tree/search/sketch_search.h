@@ -55,7 +55,7 @@
 namespace xgboost::multilabel {
 class SketchSearch : public SplitSearch {
  public:
-  /** @brief Whether it can do what is asked for, on all workers. */
+  /** @brief Whether the search supports these parameters and data, on all workers. */
   [[nodiscard]] static bool Supports(Context const* ctx, TreeRules const& rules,
                                      TreeData const& data);
   /** @brief Make the index of a matrix's bins, unless it is there, and return the bins. */

@@ -58,18 +58,18 @@ struct Candidate {
   static constexpr std::uint32_t kNoBin = std::numeric_limits<std::uint32_t>::max();
 };
 
-/** @brief How far from the truth the scores of a node may be, and what they lack of a gain. */
+/** @brief Largest error of a node's scores, and the constant between a score and a gain. */
 struct ScoreError {
-  /** @brief Without lambda: how many times its error an integer must be to be divided by. */
+  /** @brief Without lambda, a divisor must be at least this many times its error. */
   static constexpr double kLeastExact = 256.0;
 
-  /** @brief Relative to the score. */
+  /** @brief Error relative to the score. */
   float relative{0.0f};
-  /** @brief In itself. */
+  /** @brief Absolute error. */
   float absolute{0.0f};
   /** @brief Gain minus score. */
   double offset{0.0};
-  /** @brief Relative to the square root of the score. */
+  /** @brief Error relative to the square root of the score. */
   float of_root{0.0f};
 
   /** @brief Scores below it cannot be the best, `best` being one. */
@@ -351,8 +351,8 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
  * @brief Score the candidates in double precision and take the best.
  *
  * @param rows       Rows of the node, where it has histograms.
- * @param candidates As `KeepLikely` left them.
- * @param sums       Where rows are shared out: what `AddCandidates` found; else null.
+ * @param candidates The candidates that `KeepLikely` kept.
+ * @param sums       Where rows are divided among workers, the result of `AddCandidates`; else null.
  * @param stats      The node; gets the sums of the left child.
  * @param split      Stays as it is where no split gains anything.
  */

@@ -34,7 +34,7 @@ struct Split {
   bool default_left{false};
   /** @brief Rows of these categories go right, a bit for each; empty if the feature is numeric. */
   std::vector<std::uint32_t> right_categories;
-  /** @brief What the gain must exceed: of two sets of categories (`category_rules.h`). */
+  /** @brief Penalty that the gain of two sets of categories must exceed (`category_rules.h`). */
   float penalty{0.0f};
 
   [[nodiscard]] float Worth() const { return gain - penalty; }

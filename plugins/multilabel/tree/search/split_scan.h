@@ -194,7 +194,7 @@ inline void MakeListRanges(CandidateContext const& context, LabelSearchParam con
             std::partition_point(begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
       }
       FeatureEntries const splits{context, feature, b, begin, end, middle, others, has_default};
-      // Singles are scored together: not those that have an order to keep.
+      // Single entries are scored together, unless the feature's order must be kept.
       if (node.sums[b].Has(i) && context.OrderOf(feature, Direction::kUp) == 0) {
         buffer->single_sums.push_back(node.sums[b].position[i]);
         buffer->singles.push_back(has_default && middle == begin

@@ -43,7 +43,7 @@ struct TreeRules {
         kernels{SplitEvaluator::Choose(ml_param.Method(),
                                        is_monotone ? LabelRule::kBounded : reg.Rule())} {}
 
-  /** @brief How pages of the matrix are binned. */
+  /** @brief Return the parameters by which pages of the matrix are binned. */
   [[nodiscard]] BatchParam Batch() const { return {param.max_bin, param.sparse_threshold}; }
   /** @brief The monotone constraint of a feature. */
   [[nodiscard]] int OrderOf(bst_feature_t feature) const {

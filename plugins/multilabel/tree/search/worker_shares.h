@@ -1,9 +1,9 @@
 /**
- * @brief How workers divide the features: one of them searches the splits on a block for all.
+ * @brief Division of the features among workers: one of them searches the splits of a block.
  *
  * A worker's histograms are of its own rows. Those of a block go to the worker that owns the
  * block: it adds them up, keeps and subtracts the sums, and scores the splits. Then the workers
- * exchange what may be the best split of a node, and decide alike.
+ * exchange the candidates for the best split of a node, and all decide the same.
  */
 #ifndef XDCC_MULTILABEL_WORKER_SHARES_H_
 #define XDCC_MULTILABEL_WORKER_SHARES_H_
@@ -55,8 +55,8 @@ class WorkerShares {
  *
  * Sums go round in a ring, so that a worker sends and receives all but its own share once.
  *
- * @param to     By worker: what is sent there; of this one nothing. Overwritten.
- * @param n_mine How many numbers the others send.
+ * @param to     Numbers to send, by worker; none for this one. Overwritten.
+ * @param n_mine Number of numbers that each of the others sends.
  *
  * @return Their sum over the other workers.
  */

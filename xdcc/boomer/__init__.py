@@ -1,6 +1,0 @@
-"""BOOMER: gradient boosted multi-label rules for losses that decompose over labels or do not."""
-
-from xdcc.boomer.classifier import BoomerClassifier
-from xdcc.boomer.rule import Condition, Rule, RuleList
-
-__all__ = ["BoomerClassifier", "Condition", "Rule", "RuleList"]
