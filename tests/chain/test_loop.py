@@ -23,8 +23,9 @@ from xdcc.chain.loop import (
     run_chain,
     standard_proba,
 )
-from xdcc.chain.propagation import NO_LABEL, Candidates, PropagationRule, propagate
+from xdcc.chain.propagation import NO_LABEL, propagate
 from xdcc.chain.training import ChainPlan, open_base_score, train_chain
+from xdcc.prediction.propagation_rule import Candidates, PropagationRule
 
 NAN = np.nan
 N_ROUNDS = 4

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from xdcc.chain.propagation import NO_LABEL, ORDERS, ChainOrder, PropagationRule, propagate
+from xdcc.chain.propagation import NO_LABEL, ChainOrder, propagate
+from xdcc.prediction.propagation_rule import ORDERS, PropagationRule
 
 NAN = np.nan
 

@@ -17,7 +17,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.loop import ChainState
-from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, end_truth, propagate
+from xdcc.chain.propagation import NO_LABEL, at_end, end_truth, propagate
 from xdcc.chain.training import (
     ChainPlan,
     EarlyStopping,
@@ -27,6 +27,7 @@ from xdcc.chain.training import (
     train_chain,
 )
 from xdcc.decision.measures import MEASURES
+from xdcc.prediction.propagation_rule import PropagationRule
 
 NAN = np.nan
 N_ROWS, N_FEATURES, N_LABELS = 90, 5, 4
