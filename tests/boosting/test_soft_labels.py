@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from xdcc import BinaryRelevance, MultiLabelClassifier, MultiLabelXGBClassifier
+from xdcc import (
+    BinaryRelevance,
+    MultiLabelClassifier,
+    MultiLabelXGBClassifier,
+    OrderFreeChainClassifier,
+    ThresholdClassifier,
+    TunedDecisionClassifierCV,
+)
 from xdcc.boosting.out_of_fold import LogLoss
 
 rng = np.random.default_rng(0)
@@ -73,6 +80,16 @@ def test_other_values():
         model().fit(X, bad)
     with pytest.raises(ValueError, match="soft_labels"):
         MultiLabelXGBClassifier(soft_labels="yes").fit(X, SOFT)
+
+
+@pytest.mark.parametrize(
+    "decider",
+    [TunedDecisionClassifierCV, ThresholdClassifier, OrderFreeChainClassifier],
+)
+def test_rules_need_labels(decider):
+    message = f"{decider.__name__} compares predictions with labels.* MultiLabelXGBClassifier alone"
+    with pytest.raises(ValueError, match=message):
+        decider(model()).fit(X, SOFT)
 
 
 def test_accuracy_needs_labels():

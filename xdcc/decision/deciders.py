@@ -59,6 +59,11 @@ class Decider(MultiLabelEstimator):
             return self._begin_unchecked(X, Y, sample_weight)
         self._check_params()
         data = clone(wrapped)._begin_fit(X, Y, sample_weight)
+        if ((data.Y > 0) & (data.Y < 1)).any():  # with its soft_labels
+            raise ValueError(
+                f"{type(self).__name__} compares predictions with labels, which must be 0, 1 or "
+                f"NaN (unknown). {type(wrapped).__name__} alone takes probabilities."
+            )
         self._learn_from(data)
         return data
 

@@ -21,7 +21,7 @@
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../../src/metric/metric_common.h"    // for MetricNoCache, CheckRowWeights
-#include "../objective/entry_weights.h"           // for EntryWeights
+#include "../objective/entry_weights.h"           // for Of
 #include "../reductions.h"                        // for ForEachRun, NumRuns, SumOverWorkers
 #include "xgboost/base.h"                         // for bst_idx_t
 #include "xgboost/context.h"                      // for Context
@@ -124,7 +124,7 @@ class MultiLabelMetric : public MetricNoCache {
         << "` compares labels; it does not support probabilities as "
            "labels (soft_labels). Use `logloss`.";
     return {info.labels.HostView(), preds.ConstHostSpan(),
-            common::OptionalWeights{info.weights_.ConstHostSpan()}, EntryWeights(ctx_, info)};
+            common::OptionalWeights{info.weights_.ConstHostSpan()}, entry_weights::Of(ctx_, info)};
   }
   [[nodiscard]] bool Predicted(float probability) const { return probability >= threshold_; }
 

@@ -10,12 +10,12 @@
 
 #include "xgboost/logging.h"  // for CHECK, CHECK_EQ
 
-namespace xgboost::multilabel {
-void SetWeights(linalg::Matrix<float>* given, MetaInfo* info) {
+namespace xgboost::entry_weights {
+void Set(linalg::Matrix<float>* given, MetaInfo* info) {
   auto const n_rows = given->Shape(0), n_labels = given->Shape(1);
   auto* entries = &info->labels_lower_bound_;
   if (n_labels <= 1) {
-    if (entries->Size() != info->num_row_) {  // of an earlier matrix, not bounds
+    if (entries->Size() > n_rows) {  // of an earlier matrix, not bounds
       entries->HostVector().clear();
     }
     info->weights_ = std::move(*given->Data());
@@ -36,15 +36,23 @@ void SetWeights(linalg::Matrix<float>* given, MetaInfo* info) {
   }
 }
 
-bool HasEntryWeights(MetaInfo const& info) {
-  auto const& values = info.labels_lower_bound_.ConstHostVector();
-  auto const& of_rows = info.weights_.ConstHostVector();
-  if (values.empty() || of_rows.empty() || values.size() == of_rows.size()) {
+namespace {
+/** @brief Whether weights came as a matrix. */
+bool HasMatrix(MetaInfo const& info) {
+  auto const n_values = info.labels_lower_bound_.Size(), n_rows = info.weights_.Size();
+  return n_values != 0 && n_rows != 0 && n_values != n_rows;
+}
+}  // namespace
+
+bool Any(MetaInfo const& info) {
+  if (!HasMatrix(info)) {
     return false;
   }
+  auto const& values = info.labels_lower_bound_.ConstHostVector();
+  auto const& of_rows = info.weights_.ConstHostVector();
   auto const n_labels = values.size() / of_rows.size();
   if (n_labels * of_rows.size() != values.size()) {
-    return true;  // `EntryWeights` stops
+    return true;  // `Of` stops
   }
   for (std::size_t i = 0; i < of_rows.size(); ++i) {
     auto const row = values.cbegin() + i * n_labels;
@@ -55,16 +63,19 @@ bool HasEntryWeights(MetaInfo const& info) {
   return false;
 }
 
-common::Span<float const> EntryWeights(Context const* ctx, MetaInfo const& info) {
-  if (!HasEntryWeights(info)) {
+common::Span<float const> Of(Context const* ctx, MetaInfo const& info) {
+  if (!HasMatrix(info)) {
     return {};
   }
-  CHECK(!ctx->IsCUDA()) << "Weights of entries do not support GPUs. Set `device` to `cpu`.";
   auto const n_weights = info.labels_lower_bound_.Size();
   CHECK_EQ(n_weights, info.labels.Size())
       << "Weights of entries have " << n_weights << " values, but the labels have shape "
       << info.labels.Shape(0) << " x " << info.labels.Shape(1)
       << ". Give `weight` a value for each row, or for each row and label.";
+  if (!Any(info)) {
+    return {};
+  }
+  CHECK(!ctx->IsCUDA()) << "Weights of entries do not support GPUs. Set `device` to `cpu`.";
   return info.labels_lower_bound_.ConstHostSpan();
 }
-}  // namespace xgboost::multilabel
+}  // namespace xgboost::entry_weights

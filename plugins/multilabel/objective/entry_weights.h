@@ -6,26 +6,26 @@
  * stacked and stored with the rows. The weight of a row is the largest of its entries; XGBoost
  * makes the bins of X with it.
  */
-#ifndef XDCC_MULTILABEL_ENTRY_WEIGHTS_H_
-#define XDCC_MULTILABEL_ENTRY_WEIGHTS_H_
+#ifndef XDCC_ENTRY_WEIGHTS_H_
+#define XDCC_ENTRY_WEIGHTS_H_
 
 #include "xgboost/context.h"  // for Context
 #include "xgboost/data.h"     // for MetaInfo
 #include "xgboost/linalg.h"   // for Matrix
 #include "xgboost/span.h"     // for Span
 
-namespace xgboost::multilabel {
+namespace xgboost::entry_weights {
 /**
  * @brief Take weights of rows, or of entries, and stop if one of an entry is no weight.
  *
  * @param given [n_rows, 1] or [n_rows, n_labels]; what it holds is moved.
  */
-void SetWeights(linalg::Matrix<float>* given, MetaInfo* info);
+void Set(linalg::Matrix<float>* given, MetaInfo* info);
 
 /** @brief Whether the entries of any row have different weights. */
-[[nodiscard]] bool HasEntryWeights(MetaInfo const& info);
+[[nodiscard]] bool Any(MetaInfo const& info);
 
 /** @brief Weights of entries; empty if those of rows say it all. [n_rows * n_labels] */
-[[nodiscard]] common::Span<float const> EntryWeights(Context const* ctx, MetaInfo const& info);
-}  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_ENTRY_WEIGHTS_H_
+[[nodiscard]] common::Span<float const> Of(Context const* ctx, MetaInfo const& info);
+}  // namespace xgboost::entry_weights
+#endif  // XDCC_ENTRY_WEIGHTS_H_

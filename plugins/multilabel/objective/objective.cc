@@ -25,7 +25,7 @@
 #include "../param/split_method.h"       // for kObjectivePrefix, SplitMethodName
 #include "../reductions.h"               // for ForEachRun, SumOverWorkers
 #include "../vectorised.h"               // for XDCC_TARGET_CLONES
-#include "entry_weights.h"               // for EntryWeights
+#include "entry_weights.h"               // for Of
 #include "logistic_loss.h"               // for ApplyLogistic, LogisticLoss, OffersLogisticLoss
 #include "xgboost/base.h"                // for Args, GradientPair, kRtEps
 #include "xgboost/context.h"             // for Context
@@ -198,7 +198,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   [[nodiscard]] LogisticLoss MakeLoss(MetaInfo const& info) const {
     obj::CheckInitInputs(info);
     label_weights_.Check(this->Targets(info));
-    auto const of_entries = EntryWeights(ctx_, info);
+    auto const of_entries = entry_weights::Of(ctx_, info);
     auto const of_rows = info.weights_.ConstHostSpan();
     return {name_,
             info.labels.Data()->ConstHostPointer(),

@@ -7,7 +7,7 @@
 #include <cmath>      // for isnan
 #include <string>     // for string
 
-#include "entry_weights.h"    // for HasEntryWeights
+#include "entry_weights.h"    // for Any
 #include "xgboost/data.h"     // for MetaInfo
 #include "xgboost/logging.h"  // for CHECK
 
@@ -18,11 +18,11 @@ bool MetaInfo::HasUnknownLabels() const {
     has_unknown_labels_ =
         std::any_of(values.cbegin(), values.cend(), [](float y) { return std::isnan(y); });
   }
-  return has_unknown_labels_ == 1 || multilabel::HasEntryWeights(*this);
+  return has_unknown_labels_ == 1 || entry_weights::Any(*this);
 }
 
 void MetaInfo::CheckLabelsKnown(bool supported, std::string const& objective) const {
-  CHECK((supported && objective != "custom") || !multilabel::HasEntryWeights(*this))
+  CHECK((supported && objective != "custom") || !entry_weights::Any(*this))
       << "`weight` is a matrix, but the objective `" << objective
       << "` takes a weight for each row. `multilabel:*` supports weights of entries.";
   CHECK(supported || !this->HasUnknownLabels())

@@ -253,6 +253,8 @@ def test_other_shapes():
         xgb.core.XGBoostError, match=rf"have 900 values, but the labels have shape {N_ROWS} x 5"
     ):
         train(matrix(W[:, :3]))
+    with pytest.raises(xgb.core.XGBoostError, match="have 600 values, but the labels have shape"):
+        train(matrix(W[:, [1, 1]]))  # although a vector could replace it
     with pytest.raises(xgb.core.XGBoostError, match="Size of weights must equal"):
         train(matrix(W[:7]))
     with pytest.raises(ValueError, match="Invalid shape"):
