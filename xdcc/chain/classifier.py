@@ -47,7 +47,7 @@ from xdcc.chain.propagation import (
     PropagationRule,
 )
 from xdcc.chain.training import ChainPlan, EarlyStopping, RoundCallback, stop_score, train_chain
-from xdcc.decision.measures import MEASURES
+from xdcc.decision.label_metrics import METRICS
 
 Propagate = Literal["auto", "cross_val", "in_sample"]
 
@@ -218,7 +218,7 @@ int, default="maxGain"
             "end_label": Either(Switch(), Choice(("auto",))),
             "early_stopping_rounds": Either(_AT_LEAST_1, None),
             "stop_tolerance": Number(low=0),
-            "stop_measure": Choice(tuple(MEASURES)),
+            "stop_measure": Choice(tuple(METRICS)),
             "prediction": Choice(PREDICTIONS),
             "cumulation": Choice(CUMULATIONS),
         }

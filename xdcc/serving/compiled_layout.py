@@ -1,13 +1,13 @@
 """``Layout``: a model as flat arrays, which the loops of ``compiled_walk.h`` read.
 
 Boosters, forests and linear models are *parts*; a member of a mixture has one or several. Trees of
-all parts share their arrays. A tree's tests lie in the order in which rows visit them, depth first:
-after each test comes the child that is visited more often. Leaves lie apart. Equal leaves of a
-forest, of which there are many, are stored once.
+all parts share their arrays. A tree's tests are stored depth first, in the order in which rows
+visit them: after each test comes the child that is visited more often. Leaves are stored
+separately. Equal leaves of a forest, of which there are many, are stored once.
 
-What a node tests is a *slot* (``compiled_walk.h``): a feature, the infinity that stands for a
-missing value, and what an entry is that a sparse row does not store: missing for a booster, 0 for a
-forest.
+A node tests a *slot* (``compiled_walk.h``). A slot consists of a feature, the infinity that stands
+for a missing value, and the meaning of an entry that a sparse row does not store: missing for a
+booster, 0 for a forest.
 """
 
 import json
