@@ -51,8 +51,8 @@ from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
 from xdcc.data.frame import require_columns
 from xdcc.data.registry import DATASETS
 from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.decision.measures import MeasureName
-from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
+from xdcc.decision.label_metrics import MetricName
+from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric
 
 matplotlib.use("Agg")  # only files are written: no display is needed
 
@@ -180,7 +180,7 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     add("-p", "--parameters", type=_dictionary, default={}, metavar="DICT",
         help="further XGBoost parameters of every booster, for example \"{'eta': 0.1}\"; "
         "eta is 0.3 by default")  # fmt: skip
-    add("--measure", type=_measure, default="example_f1", metavar="NAME",
+    add("--measure", type=_metric, default="example_f1", metavar="NAME",
         help="the metric that auto, order-free and ml-xgb-tuned optimise; auto also takes "
         "metrics of probabilities such as ndcg_at_5 or neg_log_loss "
         "(default: example_f1)")  # fmt: skip
@@ -224,8 +224,8 @@ def _split_method(text: str) -> str:
     return name
 
 
-def _measure(text: str) -> str:
-    domain = Either(MeasureName(), ProbaMeasureName())
+def _metric(text: str) -> str:
+    domain = Either(MetricName(), ProbaMetricName())
     if not domain.accepts(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a metric; it must be {domain}")
     return text
@@ -481,7 +481,7 @@ class Trainer:
         self.booster_params = own_options | options.parameters
         if "eta" in self.booster_params and "learning_rate" not in self.booster_params:
             self.booster_params["learning_rate"] = self.booster_params.pop("eta")
-        of_proba = proba_measure(options.measure)
+        of_proba = proba_metric(options.measure)
         if of_proba and (why := of_proba.missing(check_labels(evaluation.Y))):
             raise ValueError(f"--measure {options.measure} has no value: {why}")
         self._chains: dict[str, tuple[DynamicChainClassifier, float]] = {}
@@ -509,7 +509,7 @@ class Trainer:
             {name: value for name, value in parameters.items() if name != "estimator"},
             fit_seconds,
             predict_seconds,
-            {model: self._measure(Y_pred, Y_proba)},
+            {model: self._metric(Y_pred, Y_proba)},
             arrays=arrays,
         )
 
@@ -571,7 +571,7 @@ class Trainer:
         for prediction in PREDICTIONS:
             chain.set_params(prediction=prediction)
             rounds[f"{model} {prediction}"] = [
-                self._measure(Y, proba)
+                self._metric(Y, proba)
                 for Y, proba in zip(
                     chain.staged_predict(X), chain.staged_predict_proba(X), strict=True
                 )
@@ -581,11 +581,11 @@ class Trainer:
         last = {row: measures[-1] for row, measures in rounds.items()}
         return Result(parameters, fit_seconds, predict_seconds, last, rounds, arrays)
 
-    def _measure(self, Y_pred: NDArray[Any], Y_proba: NDArray[Any]) -> Measures:
+    def _metric(self, Y_pred: NDArray[Any], Y_proba: NDArray[Any]) -> Measures:
         Y, Y_pred = self.evaluation.Y, np.asarray(Y_pred, dtype=int)
         found = {name: getattr(metrics, name)(Y, Y_pred) for name in MEASURES}
         measure = self.options.measure
-        if of_proba := proba_measure(measure):
+        if of_proba := proba_metric(measure):
             found[measure] = of_proba.score(Y, Y_proba)
         return found
 
@@ -667,7 +667,7 @@ def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
         for result in results.values()
         for row, measures in result.measures.items()
     }
-    shown = [*MEASURES, measure] if proba_measure(measure) else list(MEASURES)
+    shown = [*MEASURES, measure] if proba_metric(measure) else list(MEASURES)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=[*shown, "fit s", "predict s"])
     by = measure if measure in shown else "example_f1"
     table = table.sort_values(by, ascending=False, kind="stable")

@@ -26,7 +26,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
 from xdcc.decision.calibration import calibrate_labels
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
-from xdcc.decision.proba_measures import proba_measure
+from xdcc.decision.proba_metrics import proba_metric
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import LabelWise
 
@@ -280,7 +280,7 @@ def test_a_measure_of_probabilities(fitted, measure):
     """The same mixture as for other metrics, scored as it is."""
     model = _classifier(measure, random_state=3).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
-    expected = proba_measure(measure).score(Y, model.oof_proba_)
+    expected = proba_metric(measure).score(Y, model.oof_proba_)
     assert model.best_score_ == pytest.approx(expected)
     assert model.rule_ == LabelWise()
     np.testing.assert_array_equal(model.predict(X_NEW), model.predict_proba(X_NEW) >= 0.5)
@@ -292,7 +292,7 @@ def test_a_measure_of_probabilities(fitted, measure):
     matplotlib.pyplot.close("all")
     # 140 rows for 260 others: within five standard errors of the difference.
     error = table.standard_error[0] * np.sqrt(1 + len(X) / len(X_NEW))
-    reached = proba_measure(measure).score(Y_NEW, model.predict_proba(X_NEW))
+    reached = proba_metric(measure).score(Y_NEW, model.predict_proba(X_NEW))
     assert reached == pytest.approx(model.best_score_, abs=5 * error)
 
 

@@ -82,7 +82,7 @@ def test_splitters_get_groups(cv) -> None:
 
 
 class _Recorder:
-    """A splitter that keeps what it was asked."""
+    """A splitter that records its arguments."""
 
     def split(self, X, y, groups):
         self.asked = X, y, groups

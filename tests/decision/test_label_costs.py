@@ -15,7 +15,7 @@ from xdcc.decision import (
     best_threshold,
     best_thresholds_per_label,
 )
-from xdcc.decision.measures import measure_named, scores_on_draws, validation_data
+from xdcc.decision.label_metrics import metric_named, scores_on_draws, validation_data
 
 COSTS = LabelCosts(false_positive=[1.0, 2.0, 0.5], false_negative=[9.0, 1.0, 0.0])
 
@@ -96,7 +96,7 @@ def test_precision_at_a_recall(seed: int, least: float) -> None:
 
 
 def test_precision_counts_only_with_enough_recall() -> None:
-    value = measure_named("precision_at_recall_0.8").value
+    value = metric_named("precision_at_recall_0.8").value
     true, both = np.array([10.0, 10.0]), np.array([8.0, 7.0])
     np.testing.assert_allclose(value(true, np.array([10.0, 7.0]), both), [0.8, -0.1])
 
@@ -126,7 +126,7 @@ def test_costs_by_name() -> None:
     truth = pd.DataFrame([[1, 0, 1], [0, 1, 1]], columns=["a", "b", "c"])
     predicted = [[0, 1, 1], [1, 1, 0]]
     assert costs.score(truth, predicted) == expected.score(truth, predicted) == -8.0
-    with pytest.raises(ValueError, match="false_positive has a cost of 'b', which is no label"):
+    with pytest.raises(ValueError, match="false_positive has a cost of 'b', which is not a label"):
         costs.named(["a", "c"])
     with pytest.raises(ValueError, match="false_positive has costs by name: call named"):
         costs.prices(3)

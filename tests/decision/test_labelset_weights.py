@@ -74,7 +74,7 @@ def test_a_row_does_not_speak_against_its_own_labelset():
 
 
 def test_labels_that_repeat_each_other():
-    """Three labels are one; its margin of -1 is too low by 1.5. Known frequencies do not help."""
+    """Three equal labels, whose margins are too low by 1.5; known frequencies do not help."""
     rng = np.random.default_rng(1)
     Y = np.repeat(rng.random((600, 1)) < 0.5, 3, axis=1).astype(np.float32)
     margins = 2 * Y - 1 - 1.5 + 0.7 * rng.normal(size=(600, 1))

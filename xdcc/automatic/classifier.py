@@ -45,8 +45,8 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.decision_predictor import MarginSource
-from xdcc.decision.measures import Measure, MeasureName
-from xdcc.decision.proba_measures import ProbaMeasureName, require_value
+from xdcc.decision.label_metrics import Metric, MetricName
+from xdcc.decision.proba_metrics import ProbaMetricName, require_value
 from xdcc.decision.rules import AnyRule
 
 
@@ -194,7 +194,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         }
     )
 
-    measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
+    measure: str | Metric | Callable[..., float] = field(default="example_f1", kw_only=False)
     constraints: Mapping[str, Constraint] | None = None
     time_budget: float | None = None
     cv: Any = 5
@@ -287,7 +287,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         """Keep a mixture, and choose the rule for it."""
         choice = choose_rule(
             found,
-            measure=self._measure_of_labels(),
+            measure=self._metric_of_labels(),
             constraints=self._constraints_of_labels(),
             seed=seed,
             n_jobs=self.n_jobs,
@@ -352,8 +352,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             )
         )
 
-    def _check_measure(self) -> None:
-        check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
+    def _check_metric(self) -> None:
+        check_domain("measure", self.measure, Either(MetricName(), ProbaMetricName()))
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()

@@ -30,7 +30,7 @@ from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.rule_choice import RuleTrial, trial_of
-from xdcc.decision.rules import MeasureLike, Rule
+from xdcc.decision.rules import MetricLike, Rule
 from xdcc.prediction._kernel import LabelsetSearch
 
 JOINT = 0.5
@@ -147,7 +147,7 @@ def try_joint(
     data: FitData,
     folds: NDArray[np.intp],
     *,
-    measure: MeasureLike,
+    measure: MetricLike,
     seed: int,
     n_jobs: int | None,
 ) -> RuleTrial | None:
@@ -159,7 +159,7 @@ def try_joint(
         X are margins, calibrated and out of fold.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str, Measure or callable
+    measure : str, Metric or callable
         Metric that evaluates the rules.
     seed : int
         Seed for revealed labels and boosters.

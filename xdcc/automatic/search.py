@@ -70,7 +70,7 @@ from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_te
 from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import margins_by, out_of_fold
-from xdcc.decision.proba_measures import proba_measure
+from xdcc.decision.proba_metrics import proba_metric
 from xdcc.decision.rule_choice import (
     RuleChoice,
     RuleTrial,
@@ -79,7 +79,7 @@ from xdcc.decision.rule_choice import (
     try_rules,
     without_choice,
 )
-from xdcc.decision.rules import MeasureLike
+from xdcc.decision.rules import MetricLike
 from xdcc.linear import LogisticLabels
 from xdcc.linear.classifier import mean_model
 
@@ -277,7 +277,7 @@ class _Trained:
 
 
 class _Stopped(Exception):
-    """The callback wants no further candidate."""
+    """The callback ends the search."""
 
 
 class _Watch:
@@ -288,14 +288,14 @@ class _Watch:
     budget : TimeBudget
         Time budget of the search.
     end : float
-        When the training ends at the latest but for its first step, by `time.perf_counter`.
+        Time limit of the training, by `time.perf_counter`; the first step is always made.
 
     Attributes
     ----------
     n_steps : int
-        How many it has made.
+        Number of steps made so far.
     is_cut : bool
-        Whether it was ended.
+        Whether the training was ended early.
     """
 
     def __init__(self, budget: TimeBudget, end: float = np.inf) -> None:
@@ -849,7 +849,7 @@ def _on_all_rows(unfitted: Any, n_models: int, data: FitData, seed: int) -> list
 def choose_rule(
     found: SearchResult,
     *,
-    measure: MeasureLike,
+    measure: MetricLike,
     constraints: LabelConstraints | None = None,
     seed: int,
     n_jobs: int | None,
@@ -861,7 +861,7 @@ def choose_rule(
     ----------
     found : SearchResult
         The mixture.
-    measure : str, Measure or callable
+    measure : str, Metric or callable
         Metric to maximise.
     constraints : LabelConstraints, optional
         Constraints on single labels, which get thresholds of their own.
@@ -894,7 +894,7 @@ def choose_rule(
         too_short = ["The search was interrupted: the mixture of the candidates so far is used."]
     for what in (*found.left_out, *too_short):
         warnings.warn(what, UserWarning, skip_file_prefixes=(PACKAGE,))
-    if of_proba := proba_measure(measure):
+    if of_proba := proba_metric(measure):
         judged = found.data._replace(X=found.calibration.proba(found.data.X))
         choice = without_choice(judged, found.folds, measure=of_proba, seed=seed)
         if constraints:

@@ -4,7 +4,7 @@
 occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
 column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
 value, whatever their type: another order of categories, or text or numbers as they come from JSON.
-A value that did not occur in ``fit`` is missing, which a warning says. :func:`feature_types` tells
+A value that did not occur in ``fit`` counts as missing, with a warning. :func:`feature_types` tells
 XGBoost which columns hold codes; :func:`category_values` tells the Cython kernels which values a
 discrete feature has.
 """

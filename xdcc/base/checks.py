@@ -144,7 +144,7 @@ def learned_by(estimator: Any) -> dict[str, Any]:
 def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
     """Raise a ValueError that says which label is unknown, for methods that need every label.
 
-    `method`, whose name stands in the message, is one of an estimator that has `label_names_`.
+    `method`, whose name is in the message, is one of an estimator that has `label_names_`.
 
     Examples
     --------

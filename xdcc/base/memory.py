@@ -19,8 +19,9 @@ class NotEnoughMemoryError(MemoryError):
 def available_memory(proc: str = "/proc", groups: str = "/sys/fs/cgroup") -> float:
     """Estimate how many bytes this process can still use.
 
-    This is the least of what the machine has available and what the memory limits of the process's
-    control groups (version 1 or 2) and their ancestors leave, files in the cache not counted.
+    This is the machine's available memory, or the rest of the strictest memory limit of the
+    process's control groups (version 1 or 2) and their ancestors, if that is less. Cached files do
+    not count as used.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def boost(
 
 
 def rounds_at_once(matrix: xgb.DMatrix) -> int:
-    """Return how many short rounds are trained between looks; 1 if a round takes long.
+    """Return how many short rounds are trained between two readings; 1 if a round takes long.
 
     Fewer interruptions are worth a few rounds that are trained and then dropped.
 

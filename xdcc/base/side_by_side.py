@@ -292,7 +292,7 @@ class _JointSteps:
                 self._is_over |= is_over
 
     def _has_next(self) -> bool:
-        """Tell whether there is a step to judge; if not, the next training to make one asks."""
+        """Return whether there is a step to judge; whoever makes the next one calls again."""
         with self._lock:
             self._is_judging = not self._is_over and min(self._made) > self._n_judged
             return self._is_judging

@@ -117,7 +117,7 @@ _limit = _Limit()
 
 
 def thread_limit(n: int) -> AbstractContextManager[None]:
-    """Limit the threads of what the current thread does, XGBoost included, whatever it is told.
+    """Limit the threads of all work in the current thread, XGBoost included.
 
     Examples
     --------

@@ -38,7 +38,7 @@ from xdcc.chain.loop import (
 from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, EarlyStopping, RoundCallback, stop_score, train_chain
 from xdcc.decision.calibration import LabelCalibration
-from xdcc.decision.measures import MEASURES
+from xdcc.decision.label_metrics import METRICS
 from xdcc.prediction.predictors import PredictsByKernel
 from xdcc.prediction.propagation_rule import (
     CANDIDATES,
@@ -222,7 +222,7 @@ int, default="maxGain"
             "end_label": Either(Switch(), Choice(("auto",))),
             "early_stopping_rounds": Either(_AT_LEAST_1, None),
             "stop_tolerance": Number(low=0),
-            "stop_measure": Choice(tuple(MEASURES)),
+            "stop_measure": Choice(tuple(METRICS)),
             "prediction": Choice(PREDICTIONS),
             "cumulation": Choice(CUMULATIONS),
         }

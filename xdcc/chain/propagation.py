@@ -186,7 +186,7 @@ class ChainOrder:
     labels_per_round: int = 1
 
     def rounds(self, n_labels: int) -> NDArray[np.intp]:
-        """Turn the order round: the round of each label.
+        """Invert the order: return the round of each label.
 
         Parameters
         ----------

@@ -42,11 +42,11 @@ from xdcc.base.weights import by_entry, row_weights
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import end_truth
-from xdcc.decision.measures import MEASURES
+from xdcc.decision.label_metrics import METRICS
 from xdcc.prediction.propagation_rule import PropagationRule
 
 type RoundCallback = Callable[[int, int, float], object]
-type Measure = Callable[[NDArray[np.floating], NDArray[np.int64]], float]
+type Metric = Callable[[NDArray[np.floating], NDArray[np.int64]], float]
 type Predict = Callable[[ChainState], NDArray[np.int64]]
 
 _SMALLEST_BASE_SCORE = 1e-6
@@ -115,7 +115,7 @@ class EarlyStopping:
     run: ChainRun | None
     _: KW_ONLY
     predict: Predict
-    measure: Measure
+    measure: Metric
     patience: int
     tolerance: float
     scores: list[float] = field(default_factory=list, init=False)
@@ -144,7 +144,7 @@ def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) ->
     Parameters
     ----------
     name : str
-        One of :data:`xdcc.decision.measures.MEASURES`. It is what the function of that name in
+        One of :data:`xdcc.decision.label_metrics.METRICS`. It is what the function of that name in
         :mod:`xdcc.metrics` returns.
     Y : float array of shape (n_samples, n_labels)
         The truth: 0, 1, or NaN for unknown.
@@ -167,7 +167,7 @@ def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) ->
     >>> round(stop_score("example_f1", Y, labels), 3), stop_score("subset_accuracy", Y, labels)
     (0.833, 0.5)
     """
-    measure = MEASURES[name]
+    measure = METRICS[name]
     of_rows, of_labels = np.zeros(2), np.zeros((4, Y.shape[1]))
     for rows in row_blocks(Y.shape):
         known, true = ~np.isnan(Y[rows]), Y[rows] == 1

@@ -33,7 +33,7 @@ from xdcc.dask.estimator import (
     threads_of_worker,
 )
 from xdcc.dask.worker_rows import WorkerRows
-from xdcc.decision.proba_measures import require_value
+from xdcc.decision.proba_metrics import require_value
 
 
 class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
@@ -130,7 +130,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         placed = self._place(booster, "missing", X, Y, sample_weight, groups)
         local = MultiLabelClassifier(**self.get_params())
         local._learn_from(placed.learned)
-        local._measure_of_labels()
+        local._metric_of_labels()
         local._constraints_of_labels()
         seed = seed_from(self.random_state)
         folds = self._deal_folds(placed, int(self.cv), seed, by_groups=groups is not None)

@@ -4,7 +4,7 @@
 three functions generate the data of section 5.1 of the BOOMER paper, after Dembczyński, Waegeman,
 Cheng, Hüllermeier: "On label dependence and loss minimization in multi-label classification"
 (Machine Learning 88, 2012). Points are uniform in the unit disc, a label is the side of a line
-through the centre on which a point lies, and labels are flipped at random:
+through the centre that a point is on, and labels are flipped at random:
 
 - `make_marginally_independent`: each label has its own point;
 - `make_marginally_dependent`: all labels have the same point and nearly the same line;

@@ -16,7 +16,7 @@ from xdcc.base.documentation import documented
 type Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-6
-"""How far a probability may lie outside 0 and 1, as averages of float32 do."""
+"""Tolerance for probabilities outside 0 and 1, as averages of float32 can be."""
 
 
 class Cuts(NamedTuple):
@@ -119,7 +119,7 @@ def check_thresholds(thresholds: ArrayLike, n_labels: int) -> Floats:
 def check_proba(Y_proba: Any) -> Floats:
     """Check a matrix of probabilities, `(n_samples, n_labels)`; the message says where it is none.
 
-    In double precision a midpoint lies between any two floats of single precision.
+    In double precision there is a midpoint between any two floats of single precision.
 
     Examples
     --------

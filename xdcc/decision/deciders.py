@@ -27,9 +27,9 @@ from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.constraints import Constraint, LabelConstraints, check_constraints
 from xdcc.decision.decision_predictor import DecisionPredictor, MarginSource
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import check_measure, try_callable
+from xdcc.decision.label_metrics import check_metric, try_callable
 from xdcc.decision.rule_choice import prices_of
-from xdcc.decision.rules import MeasureLike, Rule
+from xdcc.decision.rules import MetricLike, Rule
 from xdcc.prediction.predictors import PredictsByKernel
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
@@ -144,7 +144,7 @@ class DecidingEnsemble(PredictsByKernel, Decider):
     )
     _fitted_attribute = "rule_"
 
-    measure: MeasureLike
+    measure: MetricLike
     constraints: Mapping[str, Constraint] | None
     calibration_: LabelCalibration
     cv_results_: dict[str, Any]
@@ -155,22 +155,22 @@ class DecidingEnsemble(PredictsByKernel, Decider):
         super()._check_params()
         check_constraints(self.constraints)
         if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
-            self._check_measure()
+            self._check_metric()
 
-    def _check_measure(self) -> None:
+    def _check_metric(self) -> None:
         """Stop if `measure`, not a callable or costs, is not a name that the estimator takes."""
-        check_measure(self.measure)
+        check_metric(self.measure)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check metric and constraints by the labels, too, before anything is trained."""
         data = super()._begin_fit(X, Y, sample_weight)
         if callable(self.measure):
             try_callable(self.measure, data)
-        self._measure_of_labels()
+        self._metric_of_labels()
         self._constraints_of_labels()
         return data
 
-    def _measure_of_labels(self) -> MeasureLike:
+    def _metric_of_labels(self) -> MetricLike:
         """Return the metric; costs by name as costs of each label, checked."""
         if not isinstance(self.measure, LabelCosts):
             return self.measure
@@ -189,7 +189,7 @@ class DecidingEnsemble(PredictsByKernel, Decider):
         self.constraints_ = {}
         if constraints:
             self.constraints_ = constraints.report(
-                data.take(counts), folds[counts], prices_of(self._measure_of_labels(), data)
+                data.take(counts), folds[counts], prices_of(self._metric_of_labels(), data)
             )
 
     def plot_rules(self, ax: Any = None) -> Any:

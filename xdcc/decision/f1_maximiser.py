@@ -40,7 +40,7 @@ from xdcc.decision._labelset_rules import maximise_f1
 type Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-6
-"""How far probabilities may lie below 0 and their sum above 1, as sums of float32 do."""
+"""Tolerance for probabilities below 0 and sums above 1, as sums of float32 can be."""
 
 
 class F1Maximum(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from xdcc.base.fit_data import FitData
 from xdcc.decision.cuts import Floats
-from xdcc.decision.measures import Measure, validation_data
+from xdcc.decision.label_metrics import Metric, validation_data
 
 
 def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
@@ -17,7 +17,7 @@ def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class LabelCosts(Measure):
+class LabelCosts(Metric):
     """Minus the mean cost of a row, where a wrong label has a price.
 
     A label that is predicted wrongly costs `false_positive`, one that is missed `false_negative`;
@@ -95,7 +95,7 @@ class LabelCosts(Measure):
             if isinstance(costs, Mapping):
                 for name in costs:
                     if name not in label_names:
-                        raise ValueError(f"{side} has a cost of {name!r}, which is no label.")
+                        raise ValueError(f"{side} has a cost of {name!r}, which is not a label.")
                 costs = [costs.get(name, 1.0) for name in label_names]
             found[side] = costs
         return LabelCosts(**found)

@@ -100,7 +100,7 @@ class _Likelihood:
         self._own_of_row = (self._own, np.arange(len(self._own)))
         self._log_count = np.log(known.counts)
         self._without = np.log(left[shared]) - self._log_count[self._own]
-        # Rows lie side by side, as the products with labelsets have them.
+        # Rows are contiguous, as in the products with labelsets.
         self._margins = rows.X[shared].T.astype(np.float64)
         self._labels = self._weight * known.labelsets[self._own].T
         self._labelsets = sparse.csr_array(known.labelsets.astype(np.float64))

@@ -10,7 +10,7 @@ With independent labels given x, the posterior over the known labelsets U with t
 
     P(U | x)  is proportional to  exp(t * sum over j of log P(y_j = U_j | x)) * n_U ** a,
 
-where the temperature t tells how much the probabilities are trusted (dependent labels repeat each
+where the temperature t is the trust in the probabilities (dependent labels repeat each
 other: t < 1), and a how much the frequency in training. The sum over labels is, up to a term that
 all labelsets of a row share, the sum of log P(y_j = 1) / P(y_j = 0) over the labels *in* U. So
 neither the matrix of rows and labelsets nor one of rows, labels and labelsets is ever there as a

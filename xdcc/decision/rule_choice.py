@@ -21,9 +21,9 @@ from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
 from xdcc.decision.constraints import LabelConstraints, Prices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
+from xdcc.decision.label_metrics import beta_of, checked_metric, scores_on_draws
 from xdcc.decision.labelset_weights import MOST_PAIRS
-from xdcc.decision.measures import beta_of, checked_measure, scores_on_draws
-from xdcc.decision.proba_measures import ProbaMeasure
+from xdcc.decision.proba_metrics import ProbaMetric
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
@@ -32,7 +32,7 @@ from xdcc.decision.rules import (
     FittedLabelset,
     LabelWise,
     LeastCost,
-    MeasureLike,
+    MetricLike,
     MostProbableLabelset,
     Rule,
     ThresholdPerLabel,
@@ -81,7 +81,7 @@ def try_rules(
     data: FitData,
     folds: NDArray[np.intp],
     *,
-    measure: MeasureLike,
+    measure: MetricLike,
     names: Sequence[str] | None = None,
     constraints: LabelConstraints | None = None,
     entries: int = SAMPLE_ENTRIES,
@@ -96,7 +96,7 @@ def try_rules(
     """
     counts = data.counts
     _require_two_folds(folds[counts])
-    target = checked_measure(measure) if callable(measure) else measure
+    target = checked_metric(measure) if callable(measure) else measure
     suitable = _suitable(names, data.Y[counts], folds[counts], target)
     rows, affordable = _affordable(data, entries)
     if names is None and not affordable:
@@ -135,14 +135,14 @@ def try_rules(
 
 
 def constrained(
-    rule: Any, data: FitData, constraints: LabelConstraints, measure: MeasureLike
+    rule: Any, data: FitData, constraints: LabelConstraints, measure: MetricLike
 ) -> ConstrainedRule:
     """Give some labels thresholds of their own, learned from margins, the X of `data`."""
     thresholds = constraints.thresholds(data.take(data.counts), prices_of(measure, data))
     return ConstrainedRule(rule, constraints.labels, thresholds)
 
 
-def prices_of(measure: MeasureLike, data: FitData) -> Prices | None:
+def prices_of(measure: MetricLike, data: FitData) -> Prices | None:
     """Return the prices of the labels, None if the metric has none."""
     return measure.prices(data.Y.shape[1]) if isinstance(measure, LabelCosts) else None
 
@@ -178,7 +178,7 @@ def trial_of(
     rules: Sequence[Rule],
     predicted: Sequence[NDArray[np.int8]],
     data: FitData,
-    measure: MeasureLike,
+    measure: MetricLike,
 ) -> RuleTrial:
     """Evaluate rules, learned from all rows, by predictions for rows they were not learned from.
 
@@ -209,7 +209,7 @@ class RuleComparison(NamedTuple):
         return int(np.argmax(scores >= scores.max() - _TIE))
 
 
-def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleComparison:
+def compare(trials: Sequence[RuleTrial], measure: MetricLike, seed: int = 0) -> RuleComparison:
     """Compare all rules of some trials, of the same rows and metric, on the same draws of rows.
 
     The result has the rules of the first trial, then those of the second, and so on. For a callable
@@ -250,7 +250,7 @@ def choose_rule(
     data: FitData,
     folds: NDArray[np.intp],
     *,
-    measure: MeasureLike,
+    measure: MetricLike,
     names: Sequence[str] | None = None,
     constraints: LabelConstraints | None = None,
     seed: int = 0,
@@ -263,7 +263,7 @@ def choose_rule(
         X are out-of-fold margins.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str, Measure or callable
+    measure : str, Metric or callable
         Metric to maximise.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the metric and the data.
@@ -286,7 +286,7 @@ def choose_rule(
 
 
 def without_choice(
-    data: FitData, folds: NDArray[np.intp], *, measure: ProbaMeasure, seed: int = 0
+    data: FitData, folds: NDArray[np.intp], *, measure: ProbaMetric, seed: int = 0
 ) -> RuleChoice:
     """Judge probabilities by a metric that no rule has an influence on.
 
@@ -296,7 +296,7 @@ def without_choice(
         X are out-of-fold probabilities.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : ProbaMeasure
+    measure : ProbaMetric
         Has a value for these labels.
     seed : int, default=0
         Seed for the drawn rows.
@@ -335,7 +335,7 @@ def without_choice(
     return RuleChoice(rule, score, results)
 
 
-def choose(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleChoice:
+def choose(trials: Sequence[RuleTrial], measure: MetricLike, seed: int = 0) -> RuleChoice:
     """Choose the best rule of some trials.
 
     For subset accuracy this is `FittedLabelset` if it was tried, unless another rule is better by
@@ -345,7 +345,7 @@ def choose(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> 
     ----------
     trials : sequence of RuleTrial
         Trials of the same rows and the same metric.
-    measure : str, Measure or callable
+    measure : str, Metric or callable
         The metric of the trials.
     seed : int, default=0
         Seed for the drawn rows.
@@ -382,7 +382,7 @@ def _handicap(comparison: RuleComparison, favourite: NDArray[np.bool_]) -> Float
     return np.where(favourite, 0.0, error)
 
 
-def _for_another(measure: MeasureLike) -> set[str]:
+def _for_another(measure: MetricLike) -> set[str]:
     """Name the rules on labelsets that maximise another metric, or less well.
 
     To choose among fewer rules is less noisy: on twelve data sets the corrected out-of-fold score
@@ -399,7 +399,7 @@ def _suitable(
     names: Sequence[str] | None,
     Y: NDArray[np.floating],
     folds: NDArray[np.intp],
-    measure: MeasureLike,
+    measure: MetricLike,
 ) -> list[str]:
     """Leave out the kinds of rules that do not suit, or stop if one was requested."""
     unsuitable = {}

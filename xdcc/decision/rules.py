@@ -20,12 +20,12 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
+from xdcc.decision.label_metrics import Metric, beta_of
 from xdcc.decision.labelset_weights import MOST_PAIRS, fitted_weights
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.measures import Measure, beta_of
 from xdcc.decision.thresholds import threshold_for, thresholds_for
 
-type MeasureLike = str | Measure | Callable[..., float]
+type MetricLike = str | Metric | Callable[..., float]
 
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _F1_PRIORS = (0.0, 0.25, 0.5)
@@ -274,7 +274,7 @@ LABELSET_RULES = frozenset({MostProbableLabelset.name, FittedLabelset.name, F1Ma
 
 
 def learn_rules(
-    names: Sequence[str], data: FitData, measure: MeasureLike, most_pairs: int = MOST_PAIRS
+    names: Sequence[str], data: FitData, measure: MetricLike, most_pairs: int = MOST_PAIRS
 ) -> list[UnconstrainedRule]:
     """Learn all configurations of the kinds of rules named, from rows that count.
 

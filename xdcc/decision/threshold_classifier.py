@@ -23,9 +23,9 @@ from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import check_measure, rows_that_count
+from xdcc.decision.label_metrics import check_metric, rows_that_count
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by
-from xdcc.decision.rules import MeasureLike
+from xdcc.decision.rules import MetricLike
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
@@ -186,7 +186,7 @@ class ThresholdClassifier(ClassifierWrapper):
     def _check_params(self) -> None:
         super()._check_params()
         if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
-            check_measure(self.measure)
+            check_metric(self.measure)
 
     def _check_validation(self, eval_set: EvalSet | None) -> None:
         if self.cv == "prefit" and eval_set is not None:
@@ -219,7 +219,7 @@ class ThresholdClassifier(ClassifierWrapper):
                 raise ValueError(f"threshold: there is no label {name!r}.")
         return [self.threshold.get(name, 0.5) for name in names]
 
-    def _measure(self) -> MeasureLike:
+    def _metric(self) -> MetricLike:
         if isinstance(self.measure, LabelCosts):
             return self.measure.named(self.label_names_.tolist())
         return self.measure
@@ -227,14 +227,14 @@ class ThresholdClassifier(ClassifierWrapper):
     def _choose(self, train: FitData, valid: FitData) -> Floats:
         """Choose on validation data, whose X are probabilities; densities are those of training."""
         if self.method == "per_label":
-            return thresholds_for(rows_that_count(valid), self._measure(), self.min_positive)
+            return thresholds_for(rows_that_count(valid), self._metric(), self.min_positive)
         if self.method == "per_label_pcut":
             frequencies = label_frequency(train.Y, train.sample_weight, empty=0)
             return per_label_pcut(valid.X, frequencies, sample_weight=valid.row_weight)
         if self.method == "pcut":
             threshold = pcut(valid.X, _density(train), sample_weight=valid.row_weight)
         else:
-            threshold = threshold_for(rows_that_count(valid), self._measure())
+            threshold = threshold_for(rows_that_count(valid), self._metric())
         return np.full(self.n_labels_, threshold)
 
 

@@ -23,7 +23,7 @@ from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
-from xdcc.decision.measures import Measure, measure_named, validation_data
+from xdcc.decision.label_metrics import Metric, metric_named, validation_data
 
 _PASSES_OF_CALLABLE = 3
 _CUTS_OF_CALLABLE = 20
@@ -49,7 +49,7 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
     -------
     float
         Threshold with the density nearest to the wanted one, the higher one (fewer labels) if
-        two are equally near. It lies midway between neighbouring probabilities, so equal
+        two are equally near. It is midway between neighbouring probabilities, so equal
         probabilities are predicted together.
 
     {raises_for_arguments}
@@ -134,7 +134,7 @@ _TOLERANCE = 1e-10
 def best_threshold(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str | Measure | Callable[..., float] = "example_f1",
+    measure: str | Metric | Callable[..., float] = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     max_candidates: int = 200,
@@ -181,11 +181,11 @@ def best_threshold(
 
 
 def threshold_for(
-    data: FitData, measure: str | Measure | Callable[..., float], max_candidates: int = 200
+    data: FitData, measure: str | Metric | Callable[..., float], max_candidates: int = 200
 ) -> float:
     """Choose as :func:`best_threshold` does, on checked rows that count; X are probabilities."""
     if not callable(measure):
-        return _best_for_all(data, measure_named(measure))
+        return _best_for_all(data, metric_named(measure))
     check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
     thresholds = _some(Cuts.of(data.X[data.known]).thresholds, max_candidates)
     weights = {} if data.sample_weight is None else {"sample_weight": data.sample_weight}
@@ -197,7 +197,7 @@ def threshold_for(
 def best_thresholds_per_label(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str | Measure | Callable[..., float] = "example_f1",
+    measure: str | Metric | Callable[..., float] = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     min_positive: int = 10,
@@ -242,14 +242,14 @@ def best_thresholds_per_label(
     array([0.2 , 0.75])
     """
     if not callable(measure):
-        measure = measure_named(measure)
+        measure = metric_named(measure)
     check_domain("min_positive", min_positive, Number(low=0, whole=True))
     return thresholds_for(validation_data(Y_true, Y_proba, sample_weight), measure, min_positive)
 
 
 def thresholds_for(
     data: FitData,
-    measure: str | Measure | Callable[..., float],
+    measure: str | Metric | Callable[..., float],
     min_positive: int = 10,
     common: float | None = None,
 ) -> NDArray[np.float64]:
@@ -263,7 +263,7 @@ def thresholds_for(
         common = threshold_for(data, measure)
     if callable(measure):
         return _ascend_by_calls(data, measure, common, labels)
-    return _ascend(data, measure_named(measure), common, labels)
+    return _ascend(data, metric_named(measure), common, labels)
 
 
 def _some(thresholds: Floats, most: int) -> Floats:
@@ -278,7 +278,7 @@ def _choose(thresholds: Floats, scores: Floats, near: float) -> float:
     return float(best[np.argmin(np.abs(best - near))])
 
 
-def _best_for_all(data: FitData, measure: Measure) -> float:
+def _best_for_all(data: FitData, measure: Metric) -> float:
     """Find the threshold for all labels.
 
     Entries become predicted in the order of their probabilities. What an entry changes follows
@@ -304,7 +304,7 @@ def _best_for_all(data: FitData, measure: Measure) -> float:
     return _choose(cuts.thresholds, scores, near=0.5)
 
 
-def _ascend(data: FitData, measure: Measure, common: float, labels: NDArray[np.intp]) -> Floats:
+def _ascend(data: FitData, measure: Metric, common: float, labels: NDArray[np.intp]) -> Floats:
     """Improve the thresholds of `labels`, one at a time, until none can be improved."""
     thresholds = np.full(data.Y.shape[1], common)
     columns = {label: _Column(data, label) for label in labels}
@@ -360,8 +360,8 @@ class _Column:
 class _State:
     """The current predictions, and the counts of every group that follow from them."""
 
-    def __init__(self, data: FitData, measure: Measure, threshold: float) -> None:
-        self._measure = measure
+    def __init__(self, data: FitData, measure: Metric, threshold: float) -> None:
+        self._metric = measure
         self._size = measure.entry_sizes(data)
         self._size_true = self._size * data.truth
         self._share = measure.group_shares(data)
@@ -381,22 +381,22 @@ class _State:
         true, share = self._true[groups], self._share[groups]
         predicted, both = self._predicted[groups], self._both[groups]
         now = self._labels[rows, label]
-        if self._measure.axis == 1:
+        if self._metric.axis == 1:
             # Every row is a group of its own.
             true, share = true[rows], share[rows]
             predicted, both = predicted[rows] - size * now, both[rows] - size_true * now
-            without = self._measure.value(true, predicted, both)
-            gain = self._measure.value(true, predicted + size, both + size_true) - without
+            without = self._metric.value(true, predicted, both)
+            gain = self._metric.value(true, predicted + size, both + size_true) - without
             return share @ without + cuts.sums(share * gain)
         predicted = predicted - size @ now + cuts.sums(size)
         both = both - size_true @ now + cuts.sums(size_true)
-        return share * self._measure.value(true, predicted, both)
+        return share * self._metric.value(true, predicted, both)
 
     def predict(self, label: int, present: NDArray[np.bool_]) -> None:
         """Change the predictions of a label, shape (n_samples,), False where unknown."""
         groups = self._groups(label)
         change = present.astype(np.float64) - self._labels[:, label]
-        if self._measure.axis == 1:
+        if self._metric.axis == 1:
             self._predicted[groups] += self._size[:, label] * change
             self._both[groups] += self._size_true[:, label] * change
         else:
@@ -405,7 +405,7 @@ class _State:
         self._labels[:, label] = present
 
     def _groups(self, label: int) -> tuple[slice | int, int]:
-        """Where the counts of a label's groups stand: of all rows, of its own, or of all."""
-        if self._measure.axis == 1:
+        """Index of the counts of a label's group: of all rows, of the label, or of all entries."""
+        if self._metric.axis == 1:
             return slice(None), 0
-        return 0, label if self._measure.axis == 0 else 0
+        return 0, label if self._metric.axis == 0 else 0

@@ -25,7 +25,7 @@ from xdcc.decision.constraints import Constraint
 from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.decision_predictor import MarginSource, mean_source
-from xdcc.decision.measures import Measure
+from xdcc.decision.label_metrics import Metric
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, AnyRule
@@ -168,7 +168,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     )
 
     estimator: Any = field(kw_only=False)
-    measure: str | Measure | Callable[..., float] = "example_f1"
+    measure: str | Metric | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[str] = "auto"
     constraints: Mapping[str, Constraint] | None = None
     calibrate: bool = True
@@ -226,7 +226,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             tested = folds.of_tested(data._replace(X=margins))
             choice = choose_rule(
                 *tested,
-                measure=self._measure_of_labels(),
+                measure=self._metric_of_labels(),
                 names=None if isinstance(self.rules, str) else self.rules,
                 constraints=self._constraints_of_labels(),
                 seed=seed,

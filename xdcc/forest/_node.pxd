@@ -1,7 +1,7 @@
 """A node of an extra tree, and the value that stands for a missing one.
 
-Nodes lie in arrays, one entry each. ``kind`` is one of the kinds below; a node that tests has its
-children side by side from ``child`` on, and ``missing`` says to which of them a missing value goes.
+Nodes are stored in arrays, one entry each. ``kind`` is one of the kinds below. The children of a
+test are ``child`` and the node after it; ``missing`` says to which of them a missing value goes.
 ``ExtraTrees`` in ``forest.py`` documents every array.
 """
 

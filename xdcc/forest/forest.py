@@ -1,11 +1,10 @@
-"""``ExtraTrees``: extra trees as arrays, how they are grown and what they say of the labels.
+"""``ExtraTrees``: extra trees as arrays, their training and their predictions.
 
-All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
-root first, and a node's children lie side by side from ``child`` on. A leaf lists its training
-rows, so it needs no memory for labels; where few labels are positive in many rows it holds their
-shares instead. :func:`grow_forest` encodes what the kernel that grows trees needs
-(``_sketched_growing.pyx``); :func:`mean_proba` asks a forest for probabilities
-(``_prediction.pyx``).
+All trees share one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its root
+first, and a node's two children are ``child`` and the node after it. A leaf lists its training
+rows, so it needs no memory for labels; if few labels are positive in many rows, it holds their
+shares instead. :func:`grow_forest` prepares the input of the kernel that grows trees
+(``_sketched_growing.pyx``); :func:`mean_proba` predicts probabilities (``_prediction.pyx``).
 """
 
 from collections.abc import Sequence

@@ -325,7 +325,7 @@ cdef class _Scanner:
     cdef bint skip_number(self, bint bounded) except -1:
         """Skip a number; tell whether it is a real one.
 
-        A bounded one is below 1e38 in size, which is told by its digits: it need not be read.
+        A bounded one is below 1e38 in size, which its number of digits shows: it need not be read.
         """
         cdef int64_t before, exponent = 0, sign = 1, n, k
         cdef bint is_real = False

@@ -1,4 +1,4 @@
-"""The file of a compiled model: arrays that are used where they lie, in the mapped file.
+"""The file of a compiled model: arrays that are used in place, in the mapped file.
 
 A file is a line with the version of the format, the size of a header in eight bytes, the header in
 JSON, the arrays, each at a multiple of 64 bytes from the end of the header, and the SHA-256 digest

@@ -75,8 +75,8 @@ def to_onnx(model: Any) -> Any:
 
     Notes
     -----
-    NaN in X is a missing value. If the model was trained on a sparse X, X is dense here with a 0
-    for what a sparse X does not store; a zero that was stored is not told apart.
+    NaN in X is a missing value. If the model was trained on a sparse X, X is dense here, with 0 for
+    entries that a sparse X does not store; stored zeros cannot be distinguished from them.
 
     Margins differ from those of the model by single precision, less than 1e-5: trees are added up
     in another order if a runtime uses several threads for them. A label differs only where its

@@ -83,7 +83,7 @@ def _most_probable(graph: Graph, known: KnownLabelsets, prior: float, margins: s
 
 
 def _f1_maximiser(graph: Graph, rule: F1Maximiser, margins: str, n_labels: int) -> str:
-    """Add the F1 maximiser: the equations stand in :mod:`xdcc.decision.f1_maximiser`."""
+    """Add the F1 maximiser: the equations are in :mod:`xdcc.decision.f1_maximiser`."""
     posterior = LabelsetPosterior(rule.known.labelsets, rule.known.counts)
     labelsets, log_counts = posterior.labelsets, posterior.log_counts
     transposed = graph.cast(graph.constant(labelsets.T), np.float64)

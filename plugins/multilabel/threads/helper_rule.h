@@ -99,7 +99,7 @@ class WakingDebt {
  *
  * @param n_processors Processors of the system; 0 if not known.
  * @param n_usable     Processors that the caller may use. Other processes may be on the others.
- * @param n_runnable   Threads that run or want to, the caller included; negative if not known.
+ * @param n_runnable   Threads that run or could run, with the caller; negative if not known.
  */
 inline int IdleProcessors(int n_processors, int n_usable, int n_runnable) {
   bool const is_known = n_processors > 0 && n_usable == n_processors && n_runnable >= 0;

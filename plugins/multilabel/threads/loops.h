@@ -69,7 +69,7 @@ constexpr std::size_t Opening(std::string_view text, std::size_t end) {
   }
 }
 
-/** @brief The function that the first lambda in the name of a template is in, if GCC tells. */
+/** @brief The function around the first lambda in the name of a template, if GCC names it. */
 constexpr std::string_view OwnerOf(std::string_view name) {
   constexpr std::string_view kBegin = "Func = ", kConst = " const";
   auto const from = name.find(kBegin), lambda = name.find("::<lambda");

@@ -37,13 +37,13 @@
 namespace xdcc {
 namespace {
 constexpr int kMaxWorkers = 255;
-/** @brief How long an owner spins for a claimed task at least, before it sleeps. */
+/** @brief Least time that an owner spins for a claimed task before it sleeps. */
 constexpr Nanoseconds kWait = 50'000;
-/** @brief After so long an owner that works alone asks for help that it did not expect to need. */
+/** @brief Time after which an owner that works alone asks for help that it did not plan. */
 constexpr Nanoseconds kLongerThanExpected = 50'000;
-/** @brief How often a thread's affinity and priority are read again. */
+/** @brief Time after which a thread's affinity and priority are read again. */
 constexpr Nanoseconds kSettingsAge = 10'000'000;
-/** @brief How long no thread is started after the system refused one. */
+/** @brief Time for which no thread is started after the system refused one. */
 constexpr Nanoseconds kAfterRefusal = 1'000'000'000;
 /** @brief Help of at least this time is measured in processor time, which takes a microsecond. */
 constexpr Nanoseconds kLongHelp = 50'000;

@@ -66,7 +66,7 @@ struct SketchMatrix {
 /**
  * @brief By lane: the bits of the largest absolute value.
  *
- * Numbers without a sign are ordered as their bits are, and infinity and NaN stand above all.
+ * Non-negative floats have the order of their bits; infinity and NaN are above all others.
  */
 struct alignas(64) RowBounds {
   Int8 largest{};

@@ -1,7 +1,7 @@
 """Rules compared with `mlrl-boomer`, the authors' implementation, in exact settings of both.
 
-Without sampling and with one condition a rule is determined by the data. Features are positive:
-the peer was seen to overlook thresholds next to the change of sign.
+Without sampling and with one condition, the data determine a rule. Features are positive, because
+the peer overlooks some thresholds next to a change of sign.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Conditions on an attribute: what they cover, and the steps at which to try them.
 
-A step lies between two neighbouring values. A condition covers one of its two sides: the rows
+A step is between two neighbouring values. A condition covers one of its two sides: the rows
 inside the running sum, or the rest. Sums run from the outer values towards 0, so rows whose value
 is 0 are never visited. A nominal attribute has a step for each value, with a new sum, and one for
 0, whose sum covers all other values.

@@ -51,7 +51,7 @@ class GridRounding {
   }
 };
 
-/** @brief Where the rows of a `GradientMatrix` lie, and how they are rounded. */
+/** @brief Places of the rows of a `GradientMatrix`, and their rounding. */
 struct GradientView {
   /** @brief A gradient and a Hessian for each label. [n_rows, n_labels, 2] */
   float const* pairs;

@@ -54,7 +54,7 @@ class PageRows {
   /**
    * @brief Send the rows of a page's nodes to their children.
    *
-   * @param applied Splits with their nodes, as `CommonRowPartitioner` wants them.
+   * @param applied Splits with their nodes, in the form that `CommonRowPartitioner` takes.
    */
   template <typename Applied>
   void Partition(Context const* ctx, std::size_t page_id, GHistIndexMatrix const& page,

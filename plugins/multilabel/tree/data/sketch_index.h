@@ -3,7 +3,7 @@
  *
  * A feature is stored in one of two ways, or not at all if it cannot split:
  *
- * - *Dense*: eight features share a *block*, and a row's eight bins of a block lie side by side.
+ * - *Dense*: eight features share a *block*, and a row's eight bins of a block are contiguous.
  *   Eight blocks make a chunk, in which a row's bins fill a cache line or two: a node's rows are
  *   read without waste, however few they are. Where features of a block miss values, slot 0 of
  *   each is for these and bin b is slot b + 1; elsewhere bin b is slot b.
@@ -97,7 +97,7 @@ class SketchIndex {
       fn(std::uint8_t{});
     }
   }
-  /** @brief A block's slots of row 0; those of row i lie `Stride(block)` * i further. */
+  /** @brief A block's slots of row 0; those of row i are `Stride(block)` * i further on. */
   template <typename SlotT>
   [[nodiscard]] SlotT const* Slots(std::size_t block) const {
     auto const chunk = block / kChunkBlocks;

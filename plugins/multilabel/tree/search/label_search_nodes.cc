@@ -31,7 +31,7 @@ void LabelSearch::NumberRows(std::vector<NodeRequest> const& requests) {
   auto& rows = node_rows_;
   rows.resize(std::max(rows.size(), requests.size()));
   std::vector<Run> runs;
-  // Small nodes share a task: siblings' marks lie in the same cache lines.
+  // Small nodes share a task: siblings' marks are in the same cache lines.
   std::vector<std::size_t> tasks{0};
   std::size_t n_task_rows{0};
   for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -91,7 +91,7 @@ struct RowUnits {
   /**
    * @brief Whether a row set has enough rows or labels to be packed into coarser units.
    *
-   * Others lie in caches anyway, and after many rounds, when nearly all gradients are small, coarse
+   * Others are in caches anyway, and after many rounds, when nearly all gradients are small, coarse
    * units leave too many splits as candidates.
    */
   [[nodiscard]] static bool HasMany(std::size_t n_rows, std::size_t n_labels) {

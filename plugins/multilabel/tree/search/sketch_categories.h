@@ -1,9 +1,9 @@
 /**
  * @brief The best split of a node on a categorical feature, from packed sums of its categories.
  *
- * The splits are those of `category_scan.h`, and so is their order. Categories that hold no row of
- * the node have one key, like there: they stand between the others, and go right with those whose
- * keys are larger, or left.
+ * The splits are those of `category_scan.h`, in the same order. As in that file, categories without
+ * rows of the node share one key: they are placed between the others, and go right with those that
+ * have larger keys, or left.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 #define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_

@@ -39,7 +39,7 @@ struct LaneBest {
 };
 
 // Vectors of 32 bytes hold four sums, so the eight lanes are two halves. One instruction separates
-// gradients and Hessians if their lanes may stand in the order of XDCC_SKETCH_LANES, which is its
+// gradients and Hessians if their lanes may be in the order of XDCC_SKETCH_LANES, which is its
 // own inverse.
 #define XDCC_SKETCH_LANES 0, 1, 4, 5, 2, 3, 6, 7
 #define XDCC_SKETCH_GRADS(sums)                                                                  \
@@ -155,7 +155,7 @@ XDCC_TARGET_CLONES static void ScanSingles(PackedSum const* histogram, std::size
   out->slot[0] = XDCC_SHUFFLE(best_slot, best_slot, XDCC_SKETCH_LANES);
 }
 
-/** @brief Where a lane stands in scores. */
+/** @brief Index of a lane in scores. */
 constexpr std::size_t kPlaceOfLane[SketchIndex::kLanes]{XDCC_SKETCH_LANES};
 #undef XDCC_SKETCH_SCORES
 #undef XDCC_SKETCH_HESSIANS
@@ -191,7 +191,7 @@ template <int kWidth, typename SlotT>
 static void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
                     PackedSum const* packed, std::size_t n_rows, PackedSum* __restrict out) {
   constexpr auto kLanes = SketchIndex::kLanes;
-  constexpr std::size_t kAhead = 16;  // rows of a small node lie apart
+  constexpr std::size_t kAhead = 16;  // rows of a small node are far apart
   for (std::size_t i = 0; i < n_rows; ++i) {
     __builtin_prefetch(slots + rows[std::min(i + kAhead, n_rows - 1)] * stride);
     SlotT const* row = slots + rows[i] * stride;

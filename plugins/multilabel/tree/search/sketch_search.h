@@ -4,7 +4,7 @@
  * These numbers are the *dimensions* of the sketch. A row's gradient and Hessian in a dimension are
  * integers, scaled by a power of two so that no sum of them exceeds 2^31, and packed into 64 bits,
  * the gradient in the upper half: one addition adds both. Sums are exact in any order, and the
- * rounding is 2^-31 of the sum of absolute values. Rows stand in the order of nodes, their packed
+ * rounding is 2^-31 of the sum of absolute values. Rows are in the order of nodes, their packed
  * gradients beside them.
  *
  * A node's histogram has eight lanes per slot, one for each feature of a block (`sketch_index.h`):

@@ -37,7 +37,7 @@ class WorkerShares {
     auto const n_workers = static_cast<std::size_t>(collective::GetWorldSize());
     std::size_t const n_bins = blocks.back().first_bin + blocks.back().n_bins;
     for (auto const& block : blocks) {
-      // The worker in whose part of all bins the middle of the block's lies.
+      // The worker whose part of all bins contains the middle of the block's bins.
       owners_.push_back((2 * block.first_bin + block.n_bins) * n_workers / (2 * n_bins + 1));
     }
   }

@@ -1,4 +1,4 @@
-"""Measures for decisions: by name, on checked validation data, and on rows drawn again.
+"""Metrics for decisions: by name, on checked validation data, and on rows drawn again.
 
 Each named metric is a function of three counts, a mean over groups of entries: the samples, the
 labels, or all entries as one group. In a group it depends only on how many entries are true, how
@@ -29,7 +29,7 @@ from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import check_labels
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
-from xdcc.decision.proba_measures import proba_measure
+from xdcc.decision.proba_metrics import proba_metric
 
 
 def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
@@ -64,7 +64,7 @@ def rows_that_count(data: FitData) -> FitData:
 
 
 @dataclass(frozen=True)
-class Measure:
+class Metric:
     """A metric of :mod:`xdcc.metrics`.
 
     Attributes
@@ -77,7 +77,7 @@ class Measure:
 
     Examples
     --------
-    >>> MEASURES["jaccard"].value(np.array([2.0]), np.array([3.0]), np.array([1.0]))
+    >>> METRICS["jaccard"].value(np.array([2.0]), np.array([3.0]), np.array([1.0]))
     array([0.25])
     """
 
@@ -146,13 +146,13 @@ def _right(true: Floats, predicted: Floats, both: Floats) -> Floats:
     return 1 - (true + predicted - 2 * both)
 
 
-MEASURES: dict[str, Measure] = {
-    "example_f1": Measure(1, partial(_f_beta, empty=1.0)),
-    "micro_f1": Measure(None, partial(_f_beta, empty=0.0)),
-    "macro_f1": Measure(0, partial(_f_beta, empty=0.0)),
-    "subset_accuracy": Measure(1, _exact),
-    "hamming_accuracy": Measure(None, _right),
-    "jaccard": Measure(1, _jaccard),
+METRICS: dict[str, Metric] = {
+    "example_f1": Metric(1, partial(_f_beta, empty=1.0)),
+    "micro_f1": Metric(None, partial(_f_beta, empty=0.0)),
+    "macro_f1": Metric(0, partial(_f_beta, empty=0.0)),
+    "subset_accuracy": Metric(1, _exact),
+    "hamming_accuracy": Metric(None, _right),
+    "jaccard": Metric(1, _jaccard),
 }
 """By the names that the functions have in :mod:`xdcc.metrics`."""
 
@@ -160,30 +160,30 @@ _F_BETA = re.compile(r"example_f(\d+(?:\.\d+)?)")
 _AT_RECALL = re.compile(r"precision_at_recall_(1|0?\.\d+)")
 
 
-class MeasureName:
-    """The domain of names of metrics: those of `MEASURES`, and those with a number."""
+class MetricName:
+    """The domain of names of metrics: those of `METRICS`, and those with a number."""
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a name."""
         return isinstance(value, str) and (
-            value in MEASURES or bool(_F_BETA.fullmatch(value) or _AT_RECALL.fullmatch(value))
+            value in METRICS or bool(_F_BETA.fullmatch(value) or _AT_RECALL.fullmatch(value))
         )
 
     def __str__(self) -> str:
         """Describe the names."""
         return (
-            f"one of {', '.join(map(repr, MEASURES))}, 'example_f2' for beta = 2 and so on, or "
+            f"one of {', '.join(map(repr, METRICS))}, 'example_f2' for beta = 2 and so on, or "
             "'precision_at_recall_0.9' and so on"
         )
 
 
-def check_measure(measure: object) -> None:
+def check_metric(measure: object) -> None:
     """Stop if a metric is not the name of one of labels.
 
     Parameters
     ----------
     measure : object
-        A name that :class:`MeasureName` accepts, or anything else.
+        A name that :class:`MetricName` accepts, or anything else.
 
     Raises
     ------
@@ -192,19 +192,19 @@ def check_measure(measure: object) -> None:
 
     Examples
     --------
-    >>> check_measure("jaccard")
+    >>> check_metric("jaccard")
     >>> try:
-    ...     check_measure("ndcg_at_5")
+    ...     check_metric("ndcg_at_5")
     ... except ValueError as error:
     ...     print(str(error).rpartition(". ")[2])
     Use MultiLabelClassifier, which takes it.
     """
-    if proba_measure(measure) is not None:
+    if proba_metric(measure) is not None:
         raise ValueError(
             f"measure={measure!r}: a decision rule has no influence on a metric of probabilities. "
             "Use MultiLabelClassifier, which takes it."
         )
-    check_domain("measure", measure, MeasureName())
+    check_domain("measure", measure, MetricName())
 
 
 def beta_of(name: str) -> float | None:
@@ -219,13 +219,13 @@ def beta_of(name: str) -> float | None:
     return float(found.group(1)) if found else None
 
 
-def measure_named(measure: str | Measure) -> Measure:
+def metric_named(measure: str | Metric) -> Metric:
     """Find a metric.
 
     Parameters
     ----------
-    measure : str or Measure
-        One of `MEASURES`; or `example_f` and a number: example-based F-beta,
+    measure : str or Metric
+        One of `METRICS`; or `example_f` and a number: example-based F-beta,
         (1 + b) both / (b true + predicted) with b the square of beta, 1 for 0/0; or
         `precision_at_recall_` and a number: the precision of all entries together if their recall
         is at least that number, else what the recall falls short of it, as a negative number. A
@@ -233,7 +233,7 @@ def measure_named(measure: str | Measure) -> Measure:
 
     Returns
     -------
-    Measure
+    Metric
 
     Raises
     ------
@@ -242,19 +242,19 @@ def measure_named(measure: str | Measure) -> Measure:
 
     Examples
     --------
-    >>> measure_named("precision_at_recall_0.9").value(*np.array([[10.0], [12.0], [9.0]]))
+    >>> metric_named("precision_at_recall_0.9").value(*np.array([[10.0], [12.0], [9.0]]))
     array([0.75])
     """
-    if isinstance(measure, Measure):
+    if isinstance(measure, Metric):
         return measure
-    check_measure(measure)
-    if measure in MEASURES:
-        return MEASURES[measure]
+    check_metric(measure)
+    if measure in METRICS:
+        return METRICS[measure]
     if beta := beta_of(measure):
-        return Measure(1, partial(_f_beta, empty=1.0, b=beta**2))
+        return Metric(1, partial(_f_beta, empty=1.0, b=beta**2))
     found = _AT_RECALL.fullmatch(measure)
     assert found
-    return Measure(None, partial(_precision_at, least=float(found.group(1))))
+    return Metric(None, partial(_precision_at, least=float(found.group(1))))
 
 
 type RowCounts = Floats
@@ -262,7 +262,7 @@ type RowCounts = Floats
 
 
 def scores_on_draws(
-    measure: str | Measure | Callable[..., float],
+    measure: str | Metric | Callable[..., float],
     data: FitData,
     predictions: Sequence[NDArray[np.int8]],
 ) -> Callable[[RowCounts], Floats]:
@@ -270,8 +270,8 @@ def scores_on_draws(
 
     Parameters
     ----------
-    measure : str, Measure or callable
-        A name (see :class:`~xdcc.decision.measures.MeasureName`) or a metric of three counts, or
+    measure : str, Metric or callable
+        A name (see :class:`~xdcc.decision.label_metrics.MetricName`), a metric of three counts, or
         ``measure(Y_true, Y_pred)``, with `sample_weight` if there are weights.
     data : FitData
         Labels and weights of rows that count.
@@ -285,12 +285,12 @@ def scores_on_draws(
         for a draw without a known label.
     """
     if not callable(measure):
-        named = measure_named(measure)
+        named = metric_named(measure)
         axes: dict[int | None, Any] = {1: _of_samples, 0: _of_labels, None: _of_all}
         return axes[named.axis](named, data, predictions)
 
     weight = data.sample_weight
-    number_of = checked_measure(measure)
+    number_of = checked_metric(measure)
 
     def of_callable(counts: RowCounts) -> Floats:
         scores = np.full((len(counts), len(predictions)), np.nan)
@@ -316,7 +316,7 @@ def try_callable(measure: Callable[..., Any], data: FitData) -> None:
     scores_on_draws(measure, rows, [predicted])(np.ones((1, len(predicted))))
 
 
-def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
+def checked_metric(measure: Callable[..., Any]) -> Callable[..., float]:
     """Make a callable raise a TypeError or ValueError if it does not return a finite number."""
 
     def checked(*arguments: Any, **options: Any) -> float:
@@ -334,7 +334,7 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
 
 
 def _of_samples(
-    measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
+    measure: Metric, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     known, truth, row_weight = data.known, data.truth, data.weight
     share = measure.shares(data)
@@ -356,7 +356,7 @@ def _of_samples(
 
 
 def _of_all(
-    measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
+    measure: Metric, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     sizes, of_rows, row_weight = measure.sizes(data), measure.row_sizes(data), data.weight
     sizes_true = sizes * data.truth
@@ -375,7 +375,7 @@ def _of_all(
 
 
 def _of_labels(
-    measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
+    measure: Metric, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     is_known, is_true, row_weight, share = data.known, data.truth, data.weight, data.share
 

@@ -1,4 +1,4 @@
-"""Measures of probabilities, on which decision rules have no influence.
+"""Metrics of probabilities, on which decision rules have no influence.
 
 They are metrics of :mod:`xdcc.metrics` with the names that scikit-learn gives its scorers: higher
 is better, so losses are negated. A metric is a mean over rows or known entries, or an area under a
@@ -25,7 +25,7 @@ from xdcc.metrics.roc import mean_areas, ranked_entries, ranked_labels
 
 
 @dataclass(frozen=True)
-class ProbaMeasure(ABC):
+class ProbaMetric(ABC):
     """A metric of probabilities.
 
     Attributes
@@ -65,7 +65,7 @@ class ProbaMeasure(ABC):
 
 
 @dataclass(frozen=True)
-class _Mean(ProbaMeasure):
+class _Mean(ProbaMetric):
     """A mean over rows, or over known entries."""
 
     of_rows: Callable[[KnownRows[Floats]], Floats] = average_precisions
@@ -93,7 +93,7 @@ class _Mean(ProbaMeasure):
 
 
 @dataclass(frozen=True)
-class _Area(ProbaMeasure):
+class _Area(ProbaMetric):
     """An area under a ROC curve of all known entries, or the mean of those of the labels."""
 
     of_labels: bool = True
@@ -112,7 +112,7 @@ class _Area(ProbaMeasure):
         return lambda counts: mean_areas(ranked, counts * entries.weight)[:, np.newaxis]
 
 
-_MEASURES: dict[str, ProbaMeasure] = {
+_METRICS: dict[str, ProbaMetric] = {
     "label_ranking_average_precision": _Mean(metrics.label_ranking_average_precision_score),
     "macro_roc_auc": _Area(metrics.macro_roc_auc),
     "micro_roc_auc": _Area(metrics.micro_roc_auc, of_labels=False),
@@ -126,7 +126,7 @@ _ROWS_AT_K: dict[Callable[..., float], Callable[..., Floats]] = {
 }
 
 
-def proba_measure(measure: object) -> ProbaMeasure | None:
+def proba_metric(measure: object) -> ProbaMetric | None:
     """Find a metric of probabilities.
 
     Parameters
@@ -136,43 +136,43 @@ def proba_measure(measure: object) -> ProbaMeasure | None:
 
     Returns
     -------
-    ProbaMeasure or None
+    ProbaMetric or None
         None if it is not such a name.
 
     Examples
     --------
-    >>> proba_measure("neg_brier_score").score([[1, 0]], [[0.5, 0.5]])
+    >>> proba_metric("neg_brier_score").score([[1, 0]], [[0.5, 0.5]])
     -0.25
-    >>> proba_measure("example_f1") is None
+    >>> proba_metric("example_f1") is None
     True
     """
     if found := metric_at_k(measure):
         metric, k = found
         return _Mean(partial(metric, k=k), of_rows=partial(_ROWS_AT_K[metric], k=k), k=k)
-    return _MEASURES.get(measure) if isinstance(measure, str) else None
+    return _METRICS.get(measure) if isinstance(measure, str) else None
 
 
 def require_value(measure: object, data: FitData) -> None:
     """Stop if a metric of probabilities has no value for the labels of all workers."""
-    of_proba = proba_measure(measure)
+    of_proba = proba_metric(measure)
     if of_proba and (why := of_proba.missing(data)):
         raise ValueError(f"measure={measure!r} has no value: {why}.")
 
 
-class ProbaMeasureName:
+class ProbaMetricName:
     """The domain of names of metrics of probabilities.
 
     Examples
     --------
-    >>> ProbaMeasureName().accepts("precision_at_3"), ProbaMeasureName().accepts("ndcg_at_0")
+    >>> ProbaMetricName().accepts("precision_at_3"), ProbaMetricName().accepts("ndcg_at_0")
     (True, False)
     """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a name."""
-        return proba_measure(value) is not None
+        return proba_metric(value) is not None
 
     def __str__(self) -> str:
         """Describe the names."""
-        names = ", ".join(map(repr, _MEASURES))
+        names = ", ".join(map(repr, _METRICS))
         return f"{names}, 'precision_at_3' and so on, or 'ndcg_at_5' and so on"

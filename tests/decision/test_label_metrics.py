@@ -10,10 +10,10 @@ from sklearn.metrics import fbeta_score
 from xdcc import metrics
 from xdcc.base.fit_data import FitData
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
-from xdcc.decision.measures import (
-    MEASURES,
-    checked_measure,
-    measure_named,
+from xdcc.decision.label_metrics import (
+    METRICS,
+    checked_metric,
+    metric_named,
     scores_on_draws,
     try_callable,
     validation_data,
@@ -32,7 +32,7 @@ def drawn(seed):
     return Y, predictions, counts, random.integers(1, 4, len(Y)).astype(np.float32)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([*MEASURES, metrics.example_f1]), st.booleans())
+@given(st.integers(0, 2**32 - 1), st.sampled_from([*METRICS, metrics.example_f1]), st.booleans())
 @settings(max_examples=80, deadline=None)
 def test_the_measure_of_repeated_rows(seed, measure, weighted):
     Y, predictions, counts, weight = drawn(seed)
@@ -72,7 +72,7 @@ def test_f_beta_is_scikit_learns():
 @pytest.mark.parametrize("name", ["f1", "example_f", "example_f-1", "example_fbeta", 3])
 def test_unknown_names(name):
     with pytest.raises(ValueError, match=r"measure=.*'example_f2' for beta = 2"):
-        measure_named(name)
+        metric_named(name)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_unknown_names(name):
 )
 def test_measures_return_numbers(value, error, message):
     with pytest.raises(error, match=message):
-        checked_measure(lambda truth, predicted: value)([[1]], [[1]])
-    assert checked_measure(lambda truth, predicted: np.float32(0.5))([[1]], [[1]]) == 0.5
+        checked_metric(lambda truth, predicted: value)([[1]], [[1]])
+    assert checked_metric(lambda truth, predicted: np.float32(0.5))([[1]], [[1]]) == 0.5
 
 
 @pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 2.0])], ids=["", "weighted"])

@@ -1,4 +1,4 @@
-"""Measures of probabilities: names, values on drawn rows, standard errors, refusals."""
+"""Metrics of probabilities: names, values on drawn rows, standard errors, refusals."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from sklearn.multioutput import MultiOutputClassifier
 from xdcc import metrics
 from xdcc.base.fit_data import FitData
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV, best_threshold
-from xdcc.decision.measures import validation_data
-from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
+from xdcc.decision.label_metrics import validation_data
+from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric
 from xdcc.decision.rule_choice import without_choice
 from xdcc.decision.rules import LabelWise
 
@@ -34,7 +34,7 @@ def drawn(seed, n_rows=12):
 @settings(max_examples=100, deadline=None)
 def test_the_measure_of_repeated_rows(seed, name, weighted):
     Y, proba, weight = drawn(seed)
-    measure = proba_measure(name)
+    measure = proba_metric(name)
     counts = np.random.default_rng(seed).integers(0, 3, (5, len(Y))).astype(float)
     counts[:, :4] = 1  # both values of every label
     counts[4] = 0
@@ -63,9 +63,9 @@ def test_the_measure_of_repeated_rows(seed, name, weighted):
 def test_scores_are_those_of_the_metrics(name, metric, options):
     Y, proba, weight = drawn(0)
     expected = metric(Y, proba, sample_weight=weight, **options)
-    assert proba_measure(name).score(Y, proba, weight) == expected
+    assert proba_metric(name).score(Y, proba, weight) == expected
     data = FitData(proba, Y.astype(np.float32), weight)
-    choice = without_choice(data, np.arange(len(Y)) % 2, measure=proba_measure(name))
+    choice = without_choice(data, np.arange(len(Y)) % 2, measure=proba_metric(name))
     assert choice.score == pytest.approx(expected)
     assert choice.rule == LabelWise()
     table = choice.results
@@ -81,15 +81,15 @@ def test_standard_error_of_a_mean_over_rows(name, monkeypatch):
     """That of 200 draws has a standard error of 5 %; five times that is 25 %."""
     random = np.random.default_rng(0)
     Y, proba = random.integers(0, 2, (1500, 3)), random.random((1500, 3))
-    values = [proba_measure(name).score(Y[[row]], proba[[row]]) for row in range(len(Y))]
+    values = [proba_metric(name).score(Y[[row]], proba[[row]]) for row in range(len(Y))]
     expected = np.std(values) / np.sqrt(len(Y))
     data = FitData(proba, Y.astype(np.float32), None)
     folds = np.arange(len(Y)) % 2
-    choice = without_choice(data, folds, measure=proba_measure(name), seed=1)
+    choice = without_choice(data, folds, measure=proba_metric(name), seed=1)
     assert choice.results["standard_error"][0] == pytest.approx(expected, rel=0.25)
     # From a sample of 500 rows it is less certain.
     monkeypatch.setattr("xdcc.decision.rule_choice._ENTRIES_OF_ERROR", 1500)
-    of_sample = without_choice(data, folds, measure=proba_measure(name), seed=1)
+    of_sample = without_choice(data, folds, measure=proba_metric(name), seed=1)
     assert of_sample.score == choice.score
     assert of_sample.results["standard_error"] != choice.results["standard_error"]
     assert of_sample.results["standard_error"][0] == pytest.approx(expected, rel=0.5)
@@ -98,7 +98,7 @@ def test_standard_error_of_a_mean_over_rows(name, monkeypatch):
 @pytest.mark.parametrize("name", AREAS)
 def test_standard_error_of_areas(name):
     """Against the standard deviation of areas over new data."""
-    folds, measure, areas, errors = np.arange(200) % 2, proba_measure(name), [], []
+    folds, measure, areas, errors = np.arange(200) % 2, proba_metric(name), [], []
     for seed in range(60):
         random = np.random.default_rng(seed)
         Y = random.integers(0, 2, (200, 2))
@@ -117,7 +117,7 @@ def test_rows_that_do_not_count():
     Y[5], weight[6:9] = np.nan, 0
     kept = np.setdiff1d(np.arange(len(Y)), [5, 6, 7, 8])
     for name in NAMES:
-        measure = proba_measure(name)
+        measure = proba_metric(name)
         data = FitData(proba, Y.astype(np.float32), weight)
         choice = without_choice(data, np.arange(len(Y)) % 2, measure=measure)
         assert choice.score == pytest.approx(measure.score(Y[kept], proba[kept], weight[kept]))
@@ -129,15 +129,15 @@ def test_where_there_is_no_value():
     Y = np.array([[1, 0, np.nan], [1, 0, 1], [0, 1, 0]], np.float32)
     weight = np.array([1.0, 1.0, 0.0], np.float32)
     data = FitData(None, Y, weight)
-    assert proba_measure("macro_roc_auc").missing(data) is not None
-    assert proba_measure("micro_roc_auc").missing(data) is None
-    assert proba_measure("micro_roc_auc").missing(data._replace(Y=Y * 0)) is not None
-    assert proba_measure("macro_roc_auc").missing(data._replace(sample_weight=None)) is None
-    assert proba_measure("precision_at_4").missing(data) == "there are only 3 labels"
-    assert proba_measure("ndcg_at_3").missing(data) is None
+    assert proba_metric("macro_roc_auc").missing(data) is not None
+    assert proba_metric("micro_roc_auc").missing(data) is None
+    assert proba_metric("micro_roc_auc").missing(data._replace(Y=Y * 0)) is not None
+    assert proba_metric("macro_roc_auc").missing(data._replace(sample_weight=None)) is None
+    assert proba_metric("precision_at_4").missing(data) == "there are only 3 labels"
+    assert proba_metric("ndcg_at_3").missing(data) is None
     # A draw without both values of any label has no score.
     data = FitData(np.full((4, 1), 0.5), np.zeros((4, 1), np.float32), None)
-    assert np.isnan(proba_measure("macro_roc_auc").on_draws(data)(np.ones((2, 4)))).all()
+    assert np.isnan(proba_metric("macro_roc_auc").on_draws(data)(np.ones((2, 4)))).all()
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def test_where_there_is_no_value():
     ],
 )
 def test_other_names(name):
-    assert proba_measure(name) is None
-    assert not ProbaMeasureName().accepts(name)
-    assert "'ndcg_at_5' and so on" in str(ProbaMeasureName())
+    assert proba_metric(name) is None
+    assert not ProbaMetricName().accepts(name)
+    assert "'ndcg_at_5' and so on" in str(ProbaMetricName())
 
 
 @pytest.mark.parametrize("name", NAMES)
