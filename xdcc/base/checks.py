@@ -6,6 +6,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.categories import PACKAGE, feature_types, ignore_identifiers
@@ -24,6 +25,10 @@ LEARNED_FROM_DATA = (
     "label_names_",
     "classes_",
     "_labels_are_named",
+    "n_targets_",
+    "target_names_",
+    "_targets_are_named",
+    "_has_one_target",
 )
 """Attributes that `check_fit_data` sets, some of them for some data only."""
 
@@ -77,7 +82,9 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
         checked_X = ignore_identifiers(estimator, checked_X)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
-    _settle_unknown(data)
+    unknown = unknown_labels(data.Y, data.sample_weight)
+    if unknown.any():
+        estimator._settle_unknown(data, unknown)
     return data._replace(
         X=checked_X, feature_types=feature_types(estimator), learned=learned_by(estimator)
     )
@@ -93,8 +100,7 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
     >>> check_fit_labels(estimator, ["no", "yes"], None).Y.T, estimator.classes_
     (array([[0., 1.]], dtype=float32), array(['no', 'yes'], dtype='<U3'))
     """
-    soft = getattr(estimator, "soft_labels", False)
-    data = check_labels(Y, type(estimator).__name__, soft=soft)
+    data = estimator._check_Y(Y)
     vars(estimator).update(data.learned)
     return data._replace(sample_weight=check_weight(sample_weight, len(data.Y)))
 
@@ -172,8 +178,8 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
                 UserWarning,
                 skip_file_prefixes=(PACKAGE,),
             )
-    positive = only_positive_labels(data.Y, data.sample_weight)
-    if positive.any():
+    has_labels = "label_names_" in data.learned
+    if has_labels and (positive := only_positive_labels(data.Y, data.sample_weight)).any():
         listed = ", ".join(repr(str(name)) for name in data.learned["label_names_"][positive])
         warnings.warn(
             f"Only positives are known, all others are NaN, of label {listed}. Every prediction "
@@ -194,15 +200,24 @@ def _index(data: Any) -> pd.Index | None:
     return None if index is None else pd.Index(index)
 
 
-def _settle_unknown(data: FitData) -> None:
-    """Make labels absent that are unknown in all rows, with a warning."""
-    unknown = unknown_labels(data.Y, data.sample_weight)
-    if unknown.any():
-        names = data.learned["label_names_"][unknown]
-        listed = ", ".join(repr(str(name)) for name in names)
-        warnings.warn(
-            f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-        data.Y[:, unknown] = 0
+def settle_absent(data: FitData, unknown: NDArray[np.bool_]) -> None:
+    """Make labels absent that are unknown in all rows, with a warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> data = check_labels(np.array([[1, np.nan]]))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     settle_absent(data, np.array([False, True]))
+    >>> data.Y, len(caught)
+    (array([[1., 0.]], dtype=float32), 1)
+    """
+    names = data.learned["label_names_"][unknown]
+    listed = ", ".join(repr(str(name)) for name in names)
+    warnings.warn(
+        f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
+        UserWarning,
+        skip_file_prefixes=(PACKAGE,),
+    )
+    data.Y[:, unknown] = 0

@@ -54,7 +54,7 @@ def test_objective_alone_grows_vector_leaf_trees_with_our_updater(matrix):
     booster = xgb.train({"objective": "multilabel:logistic"}, matrix, 3)
     assert updater_config(booster)["split_method"] == "sumGain"
     assert updater_config(booster)["min_child_weight"] == "0"
-    assert updater_config(booster)["min_child_weight_scope"] == "any"
+    assert updater_config(booster)["min_child_weight_scope"] == "auto"
     assert len(booster.get_dump()) == 3  # one tree a round
     model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]["model"]
     assert model["trees"][0]["tree_param"]["size_leaf_vector"] == str(N_LABELS)
