@@ -39,7 +39,7 @@ _BYTES_PER_ENTRY = 12
 """Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
-class MultiLabelXGBClassifier(LabelImportances, SingleBooster, MultiLabelEstimator):
+class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split

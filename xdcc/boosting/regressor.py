@@ -284,7 +284,11 @@ int, default="sumGain"
         return self.target_names_
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
-        params: dict[str, Any] = {"objective": self.objective, **VECTOR_LEAVES}
+        params: dict[str, Any] = {
+            "objective": self.objective,
+            "allow_unknown_labels": True,
+            **VECTOR_LEAVES,
+        }
         if self.objective == "reg:pseudohubererror":
             params["huber_slope"] = self.huber_slope
         if self.objective == "reg:tweedie":

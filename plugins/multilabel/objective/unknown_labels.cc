@@ -12,6 +12,7 @@
 #include <vector>     // for vector
 
 #include "../reductions.h"    // for MaxOverWorkers
+#include "xgboost/json.h"     // for Json, Object, String
 #include "xgboost/logging.h"  // for CHECK
 
 namespace xgboost {
@@ -23,7 +24,10 @@ constexpr std::array<char const*, 10> kSums{
     "reg:gamma",          "reg:logistic",           "reg:pseudohubererror",
     "reg:squarederror",   "reg:squaredlogerror",    "reg:tweedie"};
 
-bool IsSum(std::string const& objective) {
+bool IsSum(ObjFunction const& obj) {
+  Json config{Object{}};
+  obj.SaveConfig(&config);
+  auto const objective = get<String const>(config["name"]);
   return std::any_of(kSums.cbegin(), kSums.cend(), [&](auto name) { return objective == name; });
 }
 
@@ -64,6 +68,10 @@ bool KnowsThem(Context const* ctx, ObjFunction const& obj, MetaInfo const& info)
   return unknown.front() == 0.0f;
 }
 }  // namespace
+
+bool SupportsUnknown(ObjFunction const& obj, bool allowed) {
+  return obj.Task().unknown_labels || (allowed && IsSum(obj));
+}
 
 void InitEstimation(Context const* ctx, ObjFunction const& obj, MetaInfo const& info,
                     linalg::Vector<float>* base_score) {
@@ -118,9 +126,9 @@ bool MetaInfo::HasUnknownLabels() const {
 }
 
 void MetaInfo::CheckLabelsKnown(bool supported, std::string const& objective) const {
-  CHECK(supported || multilabel::IsSum(objective) || !this->HasUnknownLabels())
+  CHECK(supported || !this->HasUnknownLabels())
       << "Label contains NaN, infinity or a value too large. The objective `" << objective
-      << "` does not support unknown (NaN) labels. `multilabel:*` and losses that are sums over "
-         "targets do; so does a custom one with the parameter `allow_unknown_labels`.";
+      << "` does not support unknown (NaN) labels. `multilabel:*` does; so does, with the parameter "
+         "`allow_unknown_labels`, a custom one or a sum over targets, such as `reg:squarederror`.";
 }
 }  // namespace xgboost

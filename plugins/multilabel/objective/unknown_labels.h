@@ -17,6 +17,8 @@
 #include "xgboost/objective.h"           // for ObjFunction
 
 namespace xgboost::multilabel {
+/** @param allowed Whether the user allows unknown targets. */
+bool SupportsUnknown(ObjFunction const& obj, bool allowed);
 /** @brief What `ObjFunction::InitEstimation` does, by the known entries of each target. */
 void InitEstimation(Context const* ctx, ObjFunction const& obj, MetaInfo const& info,
                     linalg::Vector<float>* base_score);

@@ -341,7 +341,7 @@ def train(params=(), X=X, Y=Y, **data):
             "`multilabel:maxGain` conflicts with split_method=`sumGain`",
         ),
         ({"min_child_weight": -1}, "min_child_weight"),
-        ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'mean'}"),
+        ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'auto', 'mean'}"),
         ({"monotone_constraints": "(1,0,0,1)"}, "has 4 entries for 3 features"),
         ({"multi_strategy": "one_output_per_tree"}, "grows trees for all labels"),
         ({"tree_method": "exact"}, "Only the hist tree method is supported"),
