@@ -277,6 +277,10 @@ int, default="sumGain"
     def _n_outputs(self) -> int:
         return self.n_labels_
 
+    @property
+    def _output_names(self) -> NDArray[Any]:
+        return self.label_names_
+
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         return {"objective": OBJECTIVE, **({"soft_labels": True} if self.soft_labels else {})}
 

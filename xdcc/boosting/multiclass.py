@@ -224,6 +224,10 @@ int, default="sumGain"
     def _n_outputs(self) -> int:
         return len(self.classes_)
 
+    @property
+    def _output_names(self) -> NDArray[Any]:
+        return self.classes_
+
     def _verbosity(self) -> int:
         return 0
 

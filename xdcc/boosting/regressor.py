@@ -273,6 +273,10 @@ int, default="sumGain"
     def _n_outputs(self) -> int:
         return self.n_targets_
 
+    @property
+    def _output_names(self) -> NDArray[Any]:
+        return self.target_names_
+
     def _verbosity(self) -> int:
         return 0
 

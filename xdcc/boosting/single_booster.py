@@ -103,6 +103,11 @@ class SingleBooster(TreeBoosterEstimator):
     def _n_outputs(self) -> int:
         """Number of values in a leaf, once the data are known."""
 
+    @property
+    @abstractmethod
+    def _output_names(self) -> NDArray[Any]:
+        """Names of these values."""
+
     @abstractmethod
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         """Parameters that say what is learned."""
@@ -237,7 +242,8 @@ class SingleBooster(TreeBoosterEstimator):
             .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
             .astype(np.float64)
         )
-        return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(self._margins(X))
+        margins = self._predicted(X, "margin")
+        return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(margins)
 
     def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(

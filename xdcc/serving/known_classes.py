@@ -26,7 +26,11 @@ from xdcc.baselines.label_model import EstimatorModel, XGBModel
 from xdcc.baselines.label_powerset import PowersetModel
 from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_inference import LabelsetScore
 from xdcc.chain.propagation import PropagationRule
@@ -82,6 +86,8 @@ from xdcc.serving.structure_checks import check_type
 MODELS = (
     MultiLabelClassifier,
     MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+    MultiClassXGBClassifier,
     DynamicChainClassifier,
     OrderFreeChainClassifier,
     TunedDecisionClassifierCV,
