@@ -41,7 +41,9 @@ def test_trees_are_those_of_stock():
     # Features of few values: splits can tie.
     assert (model.predict(X) == expected.argmax(axis=1)).mean() > 0.99
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-5)
-    loss = [-np.log(proba[np.arange(900), y]).mean() for proba in (model.predict_proba(X), expected)]
+    loss = [
+        -np.log(proba[np.arange(900), y]).mean() for proba in (model.predict_proba(X), expected)
+    ]
     assert loss[0] == pytest.approx(loss[1], rel=0.02)
 
 
@@ -90,7 +92,9 @@ def test_early_stopping_and_earlier_models():
     for earlier in (half, half.booster_):
         further = clone(half).fit(X, y, xgb_model=earlier)
         np.testing.assert_allclose(further.predict_proba(X), whole.predict_proba(X), atol=1e-5)
-    with pytest.raises(ValueError, match="64 features and 10 classes, but X has 64 features and Y 2 "):
+    with pytest.raises(
+        ValueError, match="64 features and 10 classes, but X has 64 features and Y 2 "
+    ):
         clone(half).fit(X, y > 4, xgb_model=half.booster_)
 
 
@@ -139,7 +143,9 @@ def test_bad_classes(target, message):
 def test_classes_that_were_not_there():
     model = MultiClassXGBClassifier(**FEW)
     seen = y != 7
-    message = r"eval_set\[0\] holds the class .*7.*, but in fit the classes were 0, 1, 2, 3, 4, \.\.\."
+    message = (
+        r"eval_set\[0\] holds the class .*7.*, but in fit the classes were 0, 1, 2, 3, 4, \.\.\."
+    )
     with pytest.raises(ValueError, match=message):
         model.fit(X[seen], y[seen], eval_set=[(X, y)])
 

@@ -147,7 +147,9 @@ def test_early_stopping_and_earlier_models():
         further = clone(half).fit(X, Y, xgb_model=earlier)
         np.testing.assert_allclose(further.predict(X), whole.predict(X), atol=1e-5)
     other = MultiTargetXGBRegressor(n_estimators=3, objective="reg:absoluteerror", **params)
-    with pytest.raises(ValueError, match="was trained with the objective 'reg:squarederror'; it must"):
+    with pytest.raises(
+        ValueError, match="was trained with the objective 'reg:squarederror'; it must"
+    ):
         other.fit(X, Y, xgb_model=half.booster_)
     with pytest.raises(ValueError, match="8 features and 4 targets, but X has 8 features and Y 2 "):
         clone(half).fit(X, Y[:, :2], xgb_model=half.booster_)
@@ -232,7 +234,10 @@ def test_targets_outside_of_the_domain():
         ({"scale_pos_weight": 2}, "Unknown booster parameter 'scale_pos_weight'"),
         ({"base_score": 0.5}, "Unknown booster parameter 'base_score'"),
         ({"outputs_per_tree": -1}, "outputs_per_tree=-1"),
-        ({"sketch_size": "auto", "split_method": "maxGain"}, "sketch_size='auto' with split_method"),
+        (
+            {"sketch_size": "auto", "split_method": "maxGain"},
+            "sketch_size='auto' with split_method",
+        ),
         ({"eval_metric": "no_such"}, "eval_metric='no_such': Unknown metric function"),
     ],
 )

@@ -14,7 +14,7 @@ from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
 from xdcc.base.label_rows import check_weight
-from xdcc.base.labels import Labels, check_labels
+from xdcc.base.labels import Labels
 
 LEARNED_FROM_DATA = (
     "n_features_in_",
@@ -160,6 +160,7 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
     Examples
     --------
     >>> import warnings
+    >>> from xdcc.base.labels import check_labels
     >>> X, Y = pd.DataFrame({"x": [1, 2]}, index=["a", "b"]), np.array([[1, 0], [np.nan, 1]])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -206,6 +207,7 @@ def settle_absent(data: FitData, unknown: NDArray[np.bool_]) -> None:
     Examples
     --------
     >>> import warnings
+    >>> from xdcc.base.labels import check_labels
     >>> data = check_labels(np.array([[1, np.nan]]))
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")

@@ -297,4 +297,3 @@ int, default="sumGain"
 
     def _margins(self, X: Features) -> NDArray[np.float32]:
         return self._predicted(X, "margin")
-

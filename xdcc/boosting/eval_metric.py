@@ -64,8 +64,8 @@ def check_eval_metric(
 ) -> None:
     """Stop if XGBoost does not know a metric or, where it `is_measured`, cannot evaluate it.
 
-    It is tried with an objective's parameters on a Y of a few rows. The ValueError has the metric's name, XGBoost's reason without its stack trace, and metrics to
-    choose from.
+    It is tried with an objective's parameters on a Y of a few rows. The ValueError has the metric's
+    name, XGBoost's reason without its stack trace, and for labels metrics to choose from.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``MultiClassXGBClassifier``: one booster whose trees predict the scores of all classes at once."""
+"""``MultiClassXGBClassifier``: one booster whose trees are grown for all classes at once."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -275,7 +275,9 @@ int, default="sumGain"
         y, classes = _column(Y, what), earlier.classes_
         unknown = np.setdiff1d(y, classes)
         if len(unknown):
-            shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if classes[5:].size else "")
+            shown = ", ".join(map(repr, classes[:5].tolist())) + (
+                ", ..." if classes[5:].size else ""
+            )
             raise ValueError(
                 f"{what} holds the class {unknown[0]!r}, but in fit the classes were {shown}."
             )

@@ -4,7 +4,6 @@ It trains and reads the booster. What the outputs are (labels, targets, or class
 they have is up to its subclasses.
 """
 
-import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -28,7 +27,6 @@ from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
-
 
 VECTOR_LEAVES = MappingProxyType(
     {

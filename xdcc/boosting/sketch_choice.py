@@ -214,9 +214,7 @@ def row_race(
     yield _held_out_loss(params, *matrices, loss_on(test), False)
 
 
-def _race_rows(
-    params: Mapping[str, Any], n_rows: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _race_rows(params: Mapping[str, Any], n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Draw the rows of a race, and the first third of them: those that are held out."""
     rows = np.random.RandomState(params.get("seed", 0)).permutation(n_rows)[:RACE_ROWS]
     return rows, rows[: len(rows) // 3]

@@ -227,9 +227,7 @@ def _of_additive(model: Any, X: Any, round_: int | None) -> ShapValues:
     features = model._check_X(X)
     if round_ is not None:
         check_domain("round_", round_, Number(low=1, high=1, whole=True))
-    of_outputs = (
-        model._output_names if isinstance(model, SingleBooster) else model.label_names_
-    )
+    of_outputs = model._output_names if isinstance(model, SingleBooster) else model.label_names_
     labels = np.arange(len(of_outputs))
     if isinstance(model, DecidingEnsemble):
         labels = np.flatnonzero(model.calibration_.constant.varied)

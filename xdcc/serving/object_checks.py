@@ -155,9 +155,7 @@ def _check_names(names: NDArray[np.object_] | None, n: int, what: str) -> None:
 def _check_booster(model: SingleBooster) -> None:
     require(len(model._output_names) == model._n_outputs > 0, "the names of outputs")
     of_classes = isinstance(model, MultiClassXGBClassifier)
-    check_boosters(
-        [model.booster_], model.n_features_in_, model._n_outputs, of_classes=of_classes
-    )
+    check_boosters([model.booster_], model.n_features_in_, model._n_outputs, of_classes=of_classes)
     n_iterations = model.booster_.num_boosted_rounds()
     require(0 <= model.best_iteration_ < n_iterations, "best_iteration_")
 

@@ -20,9 +20,9 @@ namespace multilabel {
 namespace {
 /** @brief Objectives of XGBoost whose losses are sums over targets, each of its own labels. */
 constexpr std::array<char const*, 10> kSums{
-    "binary:logistic",    "binary:logitraw",        "count:poisson", "reg:absoluteerror",
-    "reg:gamma",          "reg:logistic",           "reg:pseudohubererror",
-    "reg:squarederror",   "reg:squaredlogerror",    "reg:tweedie"};
+    "binary:logistic",     "binary:logitraw", "count:poisson",        "reg:absoluteerror",
+    "reg:gamma",           "reg:logistic",    "reg:pseudohubererror", "reg:squarederror",
+    "reg:squaredlogerror", "reg:tweedie"};
 
 bool IsSum(ObjFunction const& obj) {
   Json config{Object{}};
@@ -128,7 +128,8 @@ bool MetaInfo::HasUnknownLabels() const {
 void MetaInfo::CheckLabelsKnown(bool supported, std::string const& objective) const {
   CHECK(supported || !this->HasUnknownLabels())
       << "Label contains NaN, infinity or a value too large. The objective `" << objective
-      << "` does not support unknown (NaN) labels. `multilabel:*` does; so does, with the parameter "
+      << "` does not support unknown (NaN) labels. `multilabel:*` does; so does, with the "
+         "parameter "
          "`allow_unknown_labels`, a custom one or a sum over targets, such as `reg:squarederror`.";
 }
 }  // namespace xgboost

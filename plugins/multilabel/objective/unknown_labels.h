@@ -1,8 +1,8 @@
 /**
  * @brief Targets that are unknown (NaN) with XGBoost's own objectives.
  *
- * Where a loss is a sum over targets, each target is given to its objective by itself, with the rows
- * in which it is known. An unknown entry has neither gradient nor Hessian.
+ * Where a loss is a sum over targets, each target is given to its objective by itself, with the
+ * rows in which it is known. An unknown entry has neither gradient nor Hessian.
  */
 #ifndef XDCC_MULTILABEL_UNKNOWN_LABELS_H_
 #define XDCC_MULTILABEL_UNKNOWN_LABELS_H_

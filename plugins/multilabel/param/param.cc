@@ -83,9 +83,8 @@ void MultiLabelTrainParam::Configure(Args const& args, char const* objective) {
 }
 
 void MultiLabelTrainParam::CheckTargetScale(std::size_t n_targets) const {
-  CHECK(target_scale.size() == n_targets)
-      << "target_scale has " << target_scale.size() << " entries for " << n_targets
-      << " targets of a tree.";
+  CHECK(target_scale.size() == n_targets) << "target_scale has " << target_scale.size()
+                                          << " entries for " << n_targets << " targets of a tree.";
   for (auto unit : target_scale.Get()) {
     CHECK(std::isfinite(unit) && unit > 0.0f)
         << "target_scale must be finite and positive. Got: " << unit;

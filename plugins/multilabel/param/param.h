@@ -28,9 +28,9 @@ enum SketchMethod : int { kProjection = 0, kSampling = 1, kTop = 2 };
 /** @brief Parameters of the updater `grow_multilabel_hist`. */
 struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   std::string split_method;
-  // XGBoost's parameter of the same name, read a second time, for the objectives of this plugin: its
-  // default of 1 would stop trees early if labels are rare, and TrainParam does not tell a default
-  // from a given value.
+  // XGBoost's parameter of the same name, read a second time, for the objectives of this plugin:
+  // its default of 1 would stop trees early if labels are rare, and TrainParam does not tell a
+  // default from a given value.
   float min_child_weight;
   int min_child_weight_scope;
   int max_list_rows;

@@ -1,8 +1,8 @@
 /**
  * @brief The rules of XGBoost's own updaters, for objectives that are not of this plugin.
  *
- * Their Hessians are not p (1 - p): they can be constant, larger than 1, or 0 beside a gradient. One
- * pass over them finds out which conditions the search has to check.
+ * Their Hessians are not p (1 - p): they can be constant, larger than 1, or 0 beside a gradient.
+ * One pass over them finds out which conditions the search has to check.
  */
 #ifndef XDCC_MULTILABEL_STOCK_RULES_H_
 #define XDCC_MULTILABEL_STOCK_RULES_H_
@@ -72,8 +72,7 @@ inline Regularisation StockRules(Context const* ctx, tree::TrainParam const& par
   auto const* pairs = reinterpret_cast<float const*>(gpair.Values().data());
   std::vector<HessianFacts> facts(NumRuns(n_rows, kRun));
   ForEachRun(n_rows, kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {
-    facts[r] =
-        XDCC_BEST_CLONE(FactsOf)(pairs + 2 * begin * n_targets, end - begin, n_targets);
+    facts[r] = XDCC_BEST_CLONE(FactsOf)(pairs + 2 * begin * n_targets, end - begin, n_targets);
   });
   HessianFacts all;
   for (auto const& part : facts) {

@@ -21,9 +21,9 @@
 #include "../objective/logistic_loss.h"                // for LossOf, OffersLogisticLoss
 #include "../param/param.h"                            // for MultiLabelTrainParam
 #include "gradient_source.h"  // for DerivedGradients, DivideByUnits, GivenGradients, GradientSource
-#include "grower.h"                // for TreeGrower, Workspace
-#include "leaf_values.h"           // for BoundsOf, LabelGradients
-#include "margins.h"               // for AddToMargins, GrownTree
+#include "grower.h"           // for TreeGrower, Workspace
+#include "leaf_values.h"      // for BoundsOf, LabelGradients
+#include "margins.h"          // for AddToMargins, GrownTree
 #include "search/sketch_search.h"  // for SketchSearch
 #include "sketch.h"                // for Sketch, TreeKey
 #include "split_score.h"           // for Regularisation

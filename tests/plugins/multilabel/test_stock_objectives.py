@@ -96,7 +96,9 @@ def splits_of(booster):
         is_test = np.array(tree["left_children"]) >= 0
         thresholds = np.array(tree["split_conditions"])[is_test].tolist()
         right = np.where(is_test, tree["right_children"], -1).tolist()
-        found.append([*(tree[name] for name in fields if name != "right_children"), thresholds, right])
+        found.append(
+            [*(tree[name] for name in fields if name != "right_children"), thresholds, right]
+        )
     return found
 
 
@@ -128,7 +130,11 @@ def _first_difference(own, other):
     """Find the first node whose tests differ, and what they gain."""
     for node in range(min(len(own["split_indices"]), len(other["split_indices"]))):
         tests = [
-            (tree["split_indices"][node], tree["split_conditions"][node], tree["default_left"][node])
+            (
+                tree["split_indices"][node],
+                tree["split_conditions"][node],
+                tree["default_left"][node],
+            )
             for tree in (own, other)
         ]
         gains = [tree["loss_changes"][node] for tree in (own, other)]
@@ -270,7 +276,7 @@ def test_negative_hessians_are_refused():
     rng = np.random.default_rng(4)
     X = features(rng, 40)
     matrix = xgb.DMatrix(X, targets(rng, X, "reg:squarederror"))
-    with pytest.raises(xgb.core.XGBoostError, match="A Hessian is -0.5; the tree updater"):
+    with pytest.raises(xgb.core.XGBoostError, match=r"A Hessian is -0\.5; the tree updater"):
         xgb.train(OURS, matrix, 1, obj=squared_error(-0.5))
 
 
@@ -348,9 +354,7 @@ def test_unknown_targets_have_no_gradient(sketch_size):
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-@pytest.mark.parametrize(
-    "objective", [name for name in OF_MATRICES if name != "binary:hinge"]
-)
+@pytest.mark.parametrize("objective", [name for name in OF_MATRICES if name != "binary:hinge"])
 def test_unknown_targets_with_every_sum(objective, weighted):
     """A target begins as if it were the only one, on the rows where it is known."""
     rng = np.random.default_rng(9)
@@ -398,7 +402,9 @@ def test_unknown_targets_have_to_be_allowed():
     Y = targets(rng, X, "reg:squarederror")
     Y[3, 1] = np.nan
     for params in (OURS, STOCK):
-        with pytest.raises(xgb.core.XGBoostError, match="with the parameter `allow_unknown_labels`"):
+        with pytest.raises(
+            xgb.core.XGBoostError, match="with the parameter `allow_unknown_labels`"
+        ):
             train(params, X, Y)
         assert train(params | KNOWN_OR_NOT, X, Y).num_boosted_rounds() == N_ROUNDS
 
