@@ -4,7 +4,7 @@
  */
 #include "unknown_labels.h"
 
-#include <algorithm>  // for any_of, fill, find
+#include <algorithm>  // for any_of, fill
 #include <array>      // for array
 #include <cmath>      // for isfinite, isnan
 #include <cstddef>    // for size_t
@@ -128,8 +128,8 @@ bool MetaInfo::HasUnknownLabels() const {
 void MetaInfo::CheckLabelsKnown(bool supported, std::string const& objective) const {
   CHECK(supported || !this->HasUnknownLabels())
       << "Label contains NaN, infinity or a value too large. The objective `" << objective
-      << "` does not support unknown (NaN) labels. `multilabel:*` does; so does, with the "
-         "parameter "
-         "`allow_unknown_labels`, a custom one or a sum over targets, such as `reg:squarederror`.";
+      << "` does not support unknown (NaN) labels. `multilabel:*` does; so does, "
+         "with the parameter `allow_unknown_labels`, a custom one or a sum over targets, such as "
+         "`reg:squarederror`.";
 }
 }  // namespace xgboost
