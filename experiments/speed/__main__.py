@@ -8,8 +8,8 @@
 `run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
 memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
 `pack` removes from the file what no report shows, before it is copied to `speed_results`.
-`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md`, `SIDE.md`, `PREDICTION.md` and `CORES.md`,
-and their figures.
+`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md`, `SIDE.md`, `PREDICTION.md`, `CORES.md`
+and `OUTPUTS.md`, and their figures.
 
 LightGBM, CatBoost and Treelite are in the extra `bench`; the data sets of `xdcc.data` are in
 XDCC_DATA. The roofline needs a C++ compiler; the benchmark needs Linux.
@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser(
         "report",
-        help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md, CORES.md and figures",
+        help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md, CORES.md, OUTPUTS.md",
     )
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")

@@ -29,13 +29,16 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from experiments.speed.data import Features, Labels, synthetic_shape
+from experiments.speed.data import Features, Kind, Labels, kind_of, synthetic_shape
 from experiments.speed.stopwatch import Clock
 from experiments.speed.suites import GROUPS, PARAMETERS, Job
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
+from xdcc.boosting import MultiClassXGBClassifier, MultiTargetXGBRegressor
+from xdcc.boosting.single_booster import VECTOR_LEAVES
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 _FEW_BINS = 64
@@ -274,6 +277,45 @@ class Auto(XGBoost):
         self.parameters |= choose_sketch(asked, self._data, matrix)
 
 
+class Outputs(Auto):
+    """Ours on targets or classes, with the sketch and the units that the estimators choose."""
+
+    def __init__(self, parameters: dict[str, Any], rounds: int, kind: Kind, name: str) -> None:
+        super().__init__(parameters, rounds)
+        self._kind, self._name = kind, name
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return a `DMatrix`; set the number of classes."""
+        self.parameters |= _of_classes(self._kind, Y)
+        return super().build(X, Y)
+
+    def _choose(self, matrix: xgb.DMatrix) -> None:
+        if self._name == "ours":
+            return
+        by_name = {"sketched": {"sketch_size": 1, "outputs_per_tree": 0}}
+        kinds = {"targets": MultiTargetXGBRegressor, "classes": MultiClassXGBClassifier}
+        estimator = kinds[self._kind](max_depth=DEPTH, **by_name.get(self._name, {}))
+        data = estimator._begin_fit(self._data.X, self._data.Y)
+        settled = estimator._settled(estimator._native_booster_params(), data)
+        for name in ("sketch_size", "labels_per_tree", "target_scale"):
+            if name in settled:
+                self.parameters[name] = settled[name]
+
+
+class StockOutputs(XGBoost):
+    """Stock XGBoost on targets or classes."""
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return a `DMatrix`; set the number of classes."""
+        kind: Kind = "classes" if self.parameters["objective"].startswith("multi:") else "targets"
+        self.parameters |= _of_classes(kind, Y)
+        return super().build(X, Y)
+
+
+def _of_classes(kind: Kind, Y: Labels) -> dict[str, int]:
+    return {"num_class": int(Y.max()) + 1} if kind == "classes" else {}
+
+
 class Variant(XGBoost):
     """Ours with a feature that the plain case does not use."""
 
@@ -295,7 +337,7 @@ class Variant(XGBoost):
 
 
 class LightGBM(Candidate):
-    """LightGBM, one model per label, all on one binned data set.
+    """LightGBM, one model per label or target, all on one binned data set; one for all classes.
 
     It has at most 255 bins. Its minimum sum of Hessians in a leaf is the default: with 0 a check
     fails, because it estimates the rows of a leaf from their Hessians. Histograms are filled by
@@ -303,9 +345,10 @@ class LightGBM(Candidate):
     """
 
     def __init__(self, job: Job, setting: Setting) -> None:
-        self.rounds = job.rounds
+        self.rounds, self._kind = job.rounds, kind_of(job.data)
+        objectives = {"labels": "binary", "targets": "regression", "classes": "multiclass"}
         self.parameters = {
-            "objective": "binary",
+            "objective": objectives[self._kind],
             "num_leaves": 2**DEPTH,
             "max_depth": DEPTH,
             "max_bin": setting.max_bin - 1,
@@ -324,6 +367,7 @@ class LightGBM(Candidate):
         """Return a binned `Dataset` and the labels."""
         import lightgbm
 
+        self.parameters |= _of_classes(self._kind, Y)
         dataset = lightgbm.Dataset(X, label=Y[:, 0].copy(), params=self.parameters)
         return dataset.construct(), Y
 
@@ -362,7 +406,7 @@ class LightGBM(Candidate):
             dataset.set_label(y.copy())
             with clock:
                 boosters.append(lightgbm.Booster(self.parameters, dataset))
-        margins = [np.zeros((X.shape[0], Y.shape[1])) for X in held]
+        margins: list[list[Any]] = [[0.0] * len(boosters) for X in held]
         for before, rounds in pairwise(chain((0,), evaluated)):
             for booster, y in zip(boosters, Y.T, strict=True):
                 dataset.set_label(y.copy())
@@ -371,23 +415,33 @@ class LightGBM(Candidate):
                         booster.update()
             for margin, X in zip(margins, held, strict=True):
                 for label, booster in enumerate(boosters):
-                    margin[:, label] += booster.predict(
+                    margin[label] += booster.predict(
                         X, raw_score=True, start_iteration=before, num_iteration=rounds - before
                     )
-            predictions = [1 / (1 + np.exp(-margin)) for margin in margins]
+            predictions = [_LINKS[self._kind](np.column_stack(margin)) for margin in margins]
             yield Step(rounds, clock.cpu_seconds, clock.wall_seconds, predictions)
 
 
+_LINKS: dict[Kind, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "labels": lambda margins: 1 / (1 + np.exp(-margins)),
+    "targets": lambda margins: margins,
+    "classes": lambda margins: softmax(margins, axis=1),
+}
+"""What makes predictions of margins."""
+
+
 class CatBoost(Candidate):
-    """CatBoost with the loss `MultiLogloss`.
+    """CatBoost with the loss `MultiLogloss`, `MultiRMSE` or `MultiClass`.
 
     It rejects labels that are constant; they are left out, to its advantage. Half of the columns
     means half for each split, not for each tree.
     """
 
     def __init__(self, job: Job, setting: Setting) -> None:
+        losses = {"labels": "MultiLogloss", "targets": "MultiRMSE", "classes": "MultiClass"}
+        self._has_proba = kind_of(job.data) != "targets"
         self.parameters = {
-            "loss_function": "MultiLogloss",
+            "loss_function": losses[kind_of(job.data)],
             "iterations": job.rounds,
             "depth": DEPTH,
             "border_count": setting.max_bin - 2,
@@ -417,16 +471,21 @@ class CatBoost(Candidate):
         import catboost
 
         pool, varies, means = matrix
-        return catboost.CatBoostClassifier(**self.parameters).fit(pool), varies, means
+        return catboost.CatBoost(self.parameters).fit(pool), varies, means
 
     def predict(self, model: Any, X: Features) -> NDArray[np.float64]:
         """Return probabilities of shape (n_samples, n_labels)."""
-        classifier, varies, means = model
+        booster, varies, means = model
+        threads = self.parameters["thread_count"]
+        found = booster.predict(X, prediction_type=self._form(), thread_count=threads)
+        if varies.all():
+            return np.asarray(found)
         Y_proba = np.tile(means.astype(np.float64), (X.shape[0], 1))
-        Y_proba[:, varies] = classifier.predict_proba(
-            X, thread_count=self.parameters["thread_count"]
-        )
+        Y_proba[:, varies] = found
         return Y_proba
+
+    def _form(self) -> str:
+        return "Probability" if self._has_proba else "RawFormulaVal"
 
     def steps(
         self, matrix: Any, held: Sequence[Features], evaluated: Iterable[int], limit: float
@@ -444,8 +503,8 @@ class CatBoost(Candidate):
         while True:
             times = _Times(limit)
             parameters = self.parameters | {"iterations": planned}
-            model = catboost.CatBoostClassifier(**parameters).fit(matrix[0], callbacks=[times])
-            staged = [model.staged_predict_proba(X) for X in held]
+            model = catboost.CatBoost(parameters).fit(matrix[0], callbacks=[times])
+            staged = [model.staged_predict(X, prediction_type=self._form()) for X in held]
             for number, predictions in enumerate(zip(*staged, strict=True), start=1):
                 if number == rounds:
                     yield Step(number, *times.seconds[number - 1], list(predictions))
@@ -478,6 +537,13 @@ def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
     if job.candidate == "catboost":
         return CatBoost(job, setting)
     parameters = xgboost_parameters(setting) | {"nthread": job.threads, "seed": job.seed}
+    if (kind := kind_of(job.data)) != "labels":
+        parameters["objective"] = "multi:softprob" if kind == "classes" else "reg:squarederror"
+        parameters["verbosity"] = 0  # XGBoost warns of a named updater
+        if job.candidate in GROUPS["stock"]:
+            parameters |= {"multi_strategy": job.candidate} | _bounded_histograms(job, setting)
+            return StockOutputs(parameters, job.rounds)
+        return Outputs(parameters | VECTOR_LEAVES, job.rounds, kind, job.candidate)
     if job.candidate in GROUPS["stock"]:
         parameters |= {"objective": "binary:logistic", "multi_strategy": job.candidate}
         parameters |= _bounded_histograms(job, setting)

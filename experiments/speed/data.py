@@ -7,6 +7,10 @@ Besides the names of `xdcc.data` there are synthetic data of any size, dense fea
 `xdcc.data.make_multilabel`, by names like `synthetic-5000x100x20`: rows, features, labels. In
 `independent-20000x50x30` each label depends on four features of its own choice, and on no label.
 
+Y of `targets-20000x50x30` are 30 numeric targets, that of `classes-20000x50x10` a column of ten
+classes, as in `digits classes`. The names of `TARGETS` are data sets of the Mulan collection, files
+`multi-target/NAME.arff` in XDCC_DATA.
+
 In the comparisons of quality a data set has three parts (`write_parts`). A third of the training
 rows, drawn at random, is held out: on them stands what is enough, and who gets there with which
 setting. Test rows are only ever looked at afterwards. Data without a test part of their own, and
@@ -15,6 +19,7 @@ fit are left out, as nobody can learn them, and CatBoost refuses them. In the fo
 the training part is to fit, and the test part stands for both others.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +28,8 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.io import arff
+from sklearn.datasets import load_digits
 
 from xdcc.data import dataset_names, load_dataset, make_multilabel
 from xdcc.data.registry import DATASETS
@@ -30,8 +37,12 @@ from xdcc.data.registry import DATASETS
 type Storage = Literal["dense", "csr", "as published", "in parts", "published split"]
 type Features = NDArray[np.float32] | sp.csr_matrix
 type Labels = NDArray[np.float32]
+type Kind = Literal["labels", "targets", "classes"]
 
-_SYNTHETIC = re.compile(r"(synthetic|independent)-([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
+TARGETS = {"atp1d": 6, "atp7d": 6, "oes97": 16, "oes10": 16, "wq": 14}
+"""Data sets of numeric targets, and how many: the last columns of their files."""
+
+_SYNTHETIC = re.compile(r"(synthetic|independent|targets|classes)-([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
 _RELEVANT = 4  # features of an independent label
 _STEEPNESS = 3.0  # of its probability in their combination
 
@@ -42,6 +53,13 @@ def synthetic_shape(name: str) -> tuple[int, int, int] | None:
     return None if match is None else (int(match[2]), int(match[3]), int(match[4]))
 
 
+def kind_of(name: str) -> Kind:
+    """Return what the columns of Y are in a data set."""
+    if name in TARGETS or name.startswith("targets-"):
+        return "targets"
+    return "classes" if name.startswith("classes-") or name == "digits classes" else "labels"
+
+
 def check_name(name: str) -> None:
     """Check that there is a data set of this name.
 
@@ -50,17 +68,19 @@ def check_name(name: str) -> None:
     ValueError
         If there is no such data set.
     """
-    if name not in dataset_names() and synthetic_shape(name) is None:
+    if name not in {*dataset_names(), *TARGETS, "digits classes"} and not synthetic_shape(name):
         raise ValueError(
             f"unknown data set {name!r}; expected one of {', '.join(dataset_names())} and "
-            "synthetic-ROWSxFEATURESxLABELS (or independent-)"
+            "synthetic-ROWSxFEATURESxLABELS (or independent-, targets-, classes-)"
         )
 
 
-def next_to_nothing() -> tuple[NDArray[np.float32], Labels]:
+def next_to_nothing(kind: Kind = "labels") -> tuple[NDArray[np.float32], Labels]:
     """Return tiny arrays for a warm-up training, for the work that a process does only once."""
     X = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32)
-    return X, (X > 0).astype(np.float32)
+    if kind == "classes":
+        return X, (X > 0).sum(axis=1, keepdims=True).astype(np.float32)
+    return X, X if kind == "targets" else (X > 0).astype(np.float32)
 
 
 def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
@@ -111,6 +131,15 @@ def load_training_rows(
     shape = synthetic_shape(name)
     if shape and name.startswith("independent"):
         return _independent_labels(n_rows or shape[0], *shape[1:], seed)
+    if shape and kind_of(name) != "labels":
+        X, Y = _targets(n_rows or shape[0], *shape[1:], seed)
+        return X, Y if kind_of(name) == "targets" else Y.argmax(axis=1, keepdims=True)
+    if name in TARGETS:
+        file = Path(os.environ.get("XDCC_DATA", "."), "multi-target", f"{name}.arff")
+        rows = np.array(arff.loadarff(file)[0].tolist(), np.float64)
+        return rows[:, : -TARGETS[name]], rows[:, -TARGETS[name] :]
+    if name == "digits classes":
+        return load_digits().data, load_digits().target[:, np.newaxis]
     if shape:
         made = make_multilabel(n_rows or shape[0], *shape[1:], random_state=seed)
         return made.X, made.Y
@@ -134,6 +163,21 @@ def _independent_labels(
         probability = 1 / (1 + np.exp(-_STEEPNESS * (a + b + c * d)))
         Y[:, label] = random.random(n_samples) < probability
     return X, Y
+
+
+def _targets(
+    n_samples: int, n_features: int, n_targets: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make targets that share a few factors, each of some features, and have noise of their own."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_samples, n_features))
+    n_factors = max(4, n_targets // 3)
+    chosen = random.integers(n_features, size=(3, n_factors))
+    a, b, c = (X[:, columns] for columns in chosen)
+    factors = a + np.sin(2 * b) + a * c
+    shares = random.normal(size=(n_factors, n_targets))
+    signal = factors @ shares / np.sqrt(n_factors)
+    return X, signal + random.normal(size=signal.shape)
 
 
 @dataclass(frozen=True)

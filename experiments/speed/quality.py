@@ -22,7 +22,7 @@ from experiments.speed.candidates import LIKE_FOR_LIKE, Setting, grid, make_cand
 from experiments.speed.data import Parts
 from experiments.speed.results import Results
 from experiments.speed.suites import GROUPS, REFERENCE, SUITES, Job
-from experiments.speed.trainings import log_loss, warm_up
+from experiments.speed.trainings import loss_of, warm_up
 
 _PATIENCE_ROUNDS = 10
 _PATIENCE_SHARE = 0.3
@@ -74,8 +74,8 @@ def train_curve(
     held = [form(parts.held_out.X), form(parts.test.X)]
     for step in candidate.steps(matrix, held, evaluated_rounds(), limit):
         losses = [
-            log_loss(Y, Y_proba)
-            for Y, Y_proba in zip((parts.held_out.Y, parts.test.Y), step.predictions, strict=True)
+            loss_of(job.data)(Y, predicted)
+            for Y, predicted in zip((parts.held_out.Y, parts.test.Y), step.predictions, strict=True)
         ]
         point = Point(step.rounds, step.cpu_seconds, step.wall_seconds, *losses)
         points.append(point)
@@ -203,7 +203,7 @@ def measure_end(job: Job, parts: Parts, goal: Goal) -> dict[str, Any]:
     X = np.concatenate((parts.fit.X, parts.held_out.X))
     Y = np.concatenate((parts.fit.Y, parts.held_out.Y))
     model = candidate.train(candidate.build(X, Y))
-    test = log_loss(parts.test.Y, candidate.predict(model, parts.test.X))
+    test = loss_of(job.data)(parts.test.Y, candidate.predict(model, parts.test.X))
     return {"curves": [as_json(curve)]} | _moment(curve, best.held_out) | {"test": test}
 
 

@@ -26,9 +26,9 @@ _TEMPLATES = Path(__file__).parent
 _FIGURE = "quality.png"
 _LATENCY = "prediction.svg"
 
-REPORTS = ("quality", "results", "drop_in", "side", "prediction", "cores")
+REPORTS = ("quality", "results", "drop_in", "side", "prediction", "cores", "outputs")
 """Time to quality and scale; equal rounds; plain XGBoost and busy machines; trainings side by side;
-prediction; cores."""
+prediction; cores; targets and classes."""
 
 
 def write_reports(results: Results, folder: Path) -> list[Path]:

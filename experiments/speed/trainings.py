@@ -10,6 +10,7 @@ depend on how rows are shared out, and models can be compared bit for bit.
 
 import hashlib
 import math
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from multiprocessing import get_context
@@ -29,7 +30,7 @@ from experiments.speed.candidates import (
     make_candidate,
     xgboost_parameters,
 )
-from experiments.speed.data import Features, Labels, next_to_nothing
+from experiments.speed.data import Features, Labels, kind_of, next_to_nothing
 from experiments.speed.stopwatch import Cost, measure_cost
 from experiments.speed.suites import Job
 from xdcc.chain import DynamicChainClassifier
@@ -41,7 +42,7 @@ def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dic
     """Train; add `log_loss` of the training rows, and the booster's `parameters`."""
     model, cost = train_timed(job, X, Y, time_limit)
     candidate = make_candidate(job)
-    loss = log_loss(Y, candidate.predict(model, X))
+    loss = loss_of(job.data)(Y, candidate.predict(model, X))
     return asdict(cost) | {"log_loss": loss, "parameters": candidate.parameters}
 
 
@@ -76,10 +77,29 @@ def log_loss(Y: Labels, Y_proba: NDArray[np.floating]) -> float:
     return float(-np.log(np.clip(of_truth, smallest, 1)).mean(dtype=np.float64))
 
 
+def loss_of(data: str) -> Callable[[Labels, NDArray[np.floating]], float]:
+    """Return the loss of a data set, a function of Y and predictions."""
+    return {"labels": log_loss, "targets": unexplained, "classes": log_loss_of_classes}[
+        kind_of(data)
+    ]
+
+
+def unexplained(Y: Labels, predicted: NDArray[np.floating]) -> float:
+    """Return the mean squared error of targets relative to their variance, averaged."""
+    error = np.square(predicted - Y, dtype=np.float64).mean(axis=0)
+    return float((error / Y.var(axis=0, dtype=np.float64)).mean())
+
+
+def log_loss_of_classes(Y: Labels, Y_proba: NDArray[np.floating]) -> float:
+    """Return the mean of minus the logarithm of the probability of the true class."""
+    of_truth = np.take_along_axis(Y_proba, Y.astype(np.intp), axis=1)
+    return float(-np.log(np.maximum(of_truth, np.finfo(np.float32).eps)).mean(dtype=np.float64))
+
+
 def warm_up(job: Job) -> None:
     """Train once on next to nothing: what a process does only once is not part of a training."""
     candidate = make_candidate(replace(job, rounds=1))
-    candidate.train(candidate.build(*next_to_nothing()))
+    candidate.train(candidate.build(*next_to_nothing(kind_of(job.data))))
 
 
 def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:

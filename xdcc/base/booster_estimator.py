@@ -17,11 +17,11 @@ import numpy as np
 from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Number, Verbosity
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.estimator import CheckedEstimator
 from xdcc.base.features import SPARSE_ZEROS, SparseZeros
 
 
-class BoosterEstimator(MultiLabelEstimator):
+class BoosterEstimator(CheckedEstimator):
     """An estimator on XGBoost, with keyword arguments beyond its signature as booster parameters.
 
     A subclass declares its parameters as fields, attributes with a type and a default, and gets a
@@ -42,6 +42,8 @@ class BoosterEstimator(MultiLabelEstimator):
 
     _stored = MappingProxyType({"booster_params": NotRequired[dict[str, Any]]})
     _uses_plugin = True
+    _lacks: frozenset[str] = frozenset()
+    """Booster parameters that the estimator does not have."""
     _domains = MappingProxyType({"sparse_zeros": Choice(SPARSE_ZEROS)})
     sparse_zeros: SparseZeros
     booster_params: Mapping[str, Any] = MappingProxyType({})
@@ -61,7 +63,8 @@ class BoosterEstimator(MultiLabelEstimator):
         listed = _described(
             param.name
             for param in BOOSTER_PARAMS
-            if param.name not in named and param.is_known(cls._uses_plugin)
+            if not {param.name, *param.other_names} & named.keys() | cls._lacks & {param.name}
+            and param.is_known(cls._uses_plugin)
         )
         documented(cls, {"booster_params": listed})
 
@@ -131,6 +134,7 @@ class BoosterEstimator(MultiLabelEstimator):
             self.booster_params,
             defaults=defaults,
             plugin=self._uses_plugin,
+            lacks=self._lacks,
         )
 
 

@@ -10,7 +10,7 @@ and turns the features that constraints name into positions.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -205,6 +205,7 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "Largest number of labels of a tree; each boosting round divides the labels into new "
         "groups and grows a tree for each. 0 is all labels; 'auto' chooses what predicts held-out "
         "rows of the training data best.",
+        ("labels_per_tree", "outputs_per_tree"),
         plugin_only=True,
     ),
     BoosterParam(
@@ -266,13 +267,14 @@ def to_native(
     *,
     defaults: Mapping[str, Any],
     plugin: bool,
+    lacks: Collection[str] = (),
 ) -> dict[str, Any]:
     """Check values and return them by XGBoost's own names, for `xgboost.train`.
 
     `arguments` are the estimator's arguments that are booster parameters, by their names here, and
     `booster_params` further keyword arguments, by any of their names. One under another name
     (``eta`` for ``learning_rate``) replaces an argument that still has its default. Without
-    `plugin`, parameters of the multi-label plugin are unknown.
+    `plugin`, parameters of the multi-label plugin are unknown, and so are those that it `lacks`.
 
     Values that are None are left out. `random_state` becomes the seed drawn from it, `split_method`
     its name. Without `n_jobs`, and with -1, there is no `nthread`: XGBoost then uses all processors
@@ -295,8 +297,8 @@ def to_native(
         param = PARAM_BY_NAME.get(name)
         if name in _NO_PARAMETER:
             raise ValueError(f"{name}={value!r} cannot be set: {_NO_PARAMETER[name]}.")
-        if param is None or (param.plugin_only and not plugin):
-            raise ValueError(_unknown_name_message(name, plugin))
+        if param is None or (param.plugin_only and not plugin) or param.name in lacks:
+            raise ValueError(_unknown_name_message(name, plugin, lacks))
         other = given.get(param.name)
         if param.name in arguments and not _same(arguments[param.name], defaults[param.name]):
             other = param.name
@@ -323,8 +325,12 @@ def to_native(
     return native
 
 
-def _unknown_name_message(name: str, plugin: bool) -> str:
-    known = [other for other, param in PARAM_BY_NAME.items() if param.is_known(plugin)]
+def _unknown_name_message(name: str, plugin: bool, lacks: Collection[str]) -> str:
+    known = [
+        other
+        for other, param in PARAM_BY_NAME.items()
+        if param.is_known(plugin) and param.name not in lacks
+    ]
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return f"Unknown booster parameter {name!r}.{hint} Known parameters: {', '.join(known)}."
@@ -385,7 +391,8 @@ def settle_on_data(
     """
     settled = dict(native)
     for name in _PER_LABEL:
-        _check_length(name, settled.get(name), estimator.n_labels_)
+        if isinstance(settled.get(name), list):
+            _check_length(name, settled[name], estimator.n_labels_)
     if isinstance(settled.get("scale_pos_weight"), list):
         # XGBoost's own parameter is one number.
         settled["scale_pos_weight_per_label"] = settled.pop("scale_pos_weight")
@@ -425,8 +432,8 @@ class _Features:
         )
 
 
-def _check_length(name: str, value: Any, n_labels: int) -> None:
-    if isinstance(value, list) and len(value) != n_labels:
+def _check_length(name: str, value: list[Any], n_labels: int) -> None:
+    if len(value) != n_labels:
         raise ValueError(
             f"{name} has {len(value)} entries for {n_labels} labels; pass one number, or one per "
             "label."

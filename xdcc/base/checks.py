@@ -15,7 +15,7 @@ from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import labels_in_order
-from xdcc.base.labels import Labels, check_labels
+from xdcc.base.labels import Labels
 from xdcc.base.weights import check_weight
 
 LEARNED_FROM_DATA = (
@@ -27,6 +27,10 @@ LEARNED_FROM_DATA = (
     "label_names_",
     "classes_",
     "_labels_are_named",
+    "n_targets_",
+    "target_names_",
+    "_targets_are_named",
+    "_has_one_target",
 )
 """Attributes that `check_fit_data` sets, some of them for some data only."""
 
@@ -80,7 +84,9 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
         checked_X = ignore_identifiers(estimator, checked_X)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
-    _settle_unknown(data)
+    unknown = unknown_labels(data.Y, data.sample_weight)
+    if unknown.any():
+        estimator._settle_unknown(data, unknown)
     return data._replace(
         X=checked_X, feature_types=feature_types(estimator), learned=learned_by(estimator)
     )
@@ -96,11 +102,9 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
     >>> check_fit_labels(estimator, ["no", "yes"], None).Y.T, estimator.classes_
     (array([[0., 1.]], dtype=float32), array(['no', 'yes'], dtype='<U3'))
     """
-    soft = getattr(estimator, "soft_labels", False)
-    data = check_labels(Y, type(estimator).__name__, soft=soft)
+    data = estimator._check_Y(Y)
     vars(estimator).update(data.learned)
-    names, is_named = (data.learned[name] for name in ("label_names_", "_labels_are_named"))
-    return data.weighted(check_fit_weight(sample_weight, len(data.Y), names, is_named=is_named))
+    return data.weighted(estimator._check_weight(sample_weight, len(data.Y)))
 
 
 def check_fit_weight(
@@ -182,6 +186,7 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
     Examples
     --------
     >>> import warnings
+    >>> from xdcc.base.labels import check_labels
     >>> X, Y = pd.DataFrame({"x": [1, 2]}, index=["a", "b"]), np.array([[1, 0], [np.nan, 1]])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -200,8 +205,8 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
                 UserWarning,
                 skip_file_prefixes=(PACKAGE,),
             )
-    positive = only_positive_labels(data.Y, data.sample_weight)
-    if positive.any():
+    has_labels = "label_names_" in data.learned
+    if has_labels and (positive := only_positive_labels(data.Y, data.sample_weight)).any():
         listed = ", ".join(repr(str(name)) for name in data.learned["label_names_"][positive])
         warnings.warn(
             f"Only positives are known, all others are NaN, of label {listed}. Every prediction "
@@ -222,15 +227,25 @@ def _index(data: Any) -> pd.Index | None:
     return None if index is None else pd.Index(index)
 
 
-def _settle_unknown(data: FitData) -> None:
-    """Make labels absent that are unknown in all rows, with a warning."""
-    unknown = unknown_labels(data.Y, data.sample_weight)
-    if unknown.any():
-        names = data.learned["label_names_"][unknown]
-        listed = ", ".join(repr(str(name)) for name in names)
-        warnings.warn(
-            f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-        data.settle_absent(unknown)
+def settle_absent(data: FitData, unknown: NDArray[np.bool_]) -> None:
+    """Make labels absent that are unknown in all rows, with a warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from xdcc.base.labels import check_labels
+    >>> data = check_labels(np.array([[1, np.nan]]))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     settle_absent(data, np.array([False, True]))
+    >>> data.Y, len(caught)
+    (array([[1., 0.]], dtype=float32), 1)
+    """
+    names = data.learned["label_names_"][unknown]
+    listed = ", ".join(repr(str(name)) for name in names)
+    warnings.warn(
+        f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
+        UserWarning,
+        skip_file_prefixes=(PACKAGE,),
+    )
+    data.settle_absent(unknown)

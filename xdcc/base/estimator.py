@@ -1,4 +1,6 @@
-"""``MultiLabelEstimator``: what every classifier of the package has in common.
+"""``MultiLabelEstimator``: what every multi-label classifier of the package has in common.
+
+What does not depend on the form of Y is in its base, ``CheckedEstimator``.
 
 A subclass declares its parameters as fields (:func:`declares_parameters` makes the constructor of
 them) and their domains in `_domains`, and writes three methods: ``fit``, which begins with
@@ -35,6 +37,7 @@ from xdcc.base.checks import (
     check_fit_data,
     check_fit_weight,
     learned_by,
+    settle_absent,
     warn_of_mistakes,
 )
 from xdcc.base.contributions import Contributions
@@ -44,12 +47,13 @@ from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.label_rows import matching_share
-from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
+from xdcc.base.labels import Classes, Labels, check_labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
 from xdcc.base.output import OUTPUTS, Output, in_output_form
 from xdcc.base.process import whole_or_nothing
 from xdcc.base.row_reader import RowReader
 from xdcc.base.side_by_side import run_all
+from xdcc.base.weights import check_weight
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -94,33 +98,28 @@ type EvalSet = Sequence[tuple[Any, Any]]
 
 
 @documented
-class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
-    """A classifier for label matrices, and for one binary target.
+class CheckedEstimator(BaseEstimator):
+    """What every estimator of the package has in common: checked parameters, X and weights.
 
-    Docstrings of a subclass may name the entries of :mod:`xdcc.base.documentation`.
+    A subclass says how Y is checked, in `_check_Y`, `_settle_unknown` and `_check_Y_of`. Docstrings
+    of a subclass may name the entries of :mod:`xdcc.base.documentation`.
 
     Examples
     --------
-    >>> class Frequencies(MultiLabelEstimator):
+    >>> class Columns(CheckedEstimator):
     ...     def fit(self, X, Y):
-    ...         self.frequencies_ = self._begin_fit(X, Y).Y.mean(axis=0)
+    ...         self._begin_fit(X, Y)
     ...         return self
     ...
-    ...     def _proba(self, X):
-    ...         return np.tile(self.frequencies_, (len(X), 1))
-    >>> Frequencies().fit([[0], [1]], [[0, 1], [1, 1]]).predict_proba([[5]])
-    array([[0.5, 1. ]], dtype=float32)
-    >>> Frequencies().fit([[0], [1], [2]], ["no", "yes", "yes"]).predict([[5]])
-    array(['yes'], dtype='<U3')
+    ...     def _check_Y(self, Y):
+    ...         return FitData(None, np.asarray(Y, np.float32).reshape(-1, 1), None)
+    >>> Columns().fit([[0, 5], [1, 6]], [2.5, 3.5]).n_features_in_
+    2
     """
 
     _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {
             "n_features_in_": int,
-            "n_labels_": int,
-            "label_names_": NDArray[np.object_],
-            "classes_": Classes,
-            "_labels_are_named": bool,
             "feature_names_in_": NotRequired[NDArray[np.object_]],
             "categories_": NotRequired[dict[int, NDArray[Any]]],
             "sparse_X_": NotRequired[bool],
@@ -147,10 +146,6 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
 
     fit: Callable[..., Any]
-    n_labels_: int
-    label_names_: NDArray[np.object_]
-    classes_: Classes
-    _labels_are_named: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Fill in what the documentation shares with others, and surround ``fit``.
@@ -168,45 +163,11 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         documented(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:
-        """Tags: binary targets and label matrices of zeros and ones; sparse X; missing values."""
+        """Tags: sparse X, missing values."""
         tags = super().__sklearn_tags__()
-        assert tags.classifier_tags is not None
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-    @in_output_form
-    def predict_proba(self, X: Any) -> NDArray[np.floating]:
-        """Probability of every label.
-
-        {takes_X}
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labels) or (n_samples, n_classes)
-            Probability that the label is 1; of each class, if Y had one dimension.
-
-        {raises_in_predict}
-        """
-        return self._proba_in_form_of_y(self._proba(self._read_X(X)))
-
-    @in_output_form
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Labels.
-
-        {takes_X}
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Zeros and ones; classes, if Y had one dimension.
-
-        {raises_in_predict}
-        """
-        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
 
     def set_output(self, *, predict: Output | None = None) -> Self:
         """Set the form of what `predict` and `predict_proba` return.
@@ -234,6 +195,166 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
             check_domain("predict", predict, Choice(OUTPUTS))
             self._sklearn_output_config = {"predict": predict}
         return self
+
+    def _sparse_zeros(self) -> str | None:
+        """Return the meaning of entries that a sparse X does not store, see `features.py`."""
+        return None
+
+    def _check_params(self) -> None:
+        """Stop if a parameter is outside its domain."""
+        for name, domain in self._domains.items():
+            check_domain(name, getattr(self, name), domain)
+
+    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        """Check parameters and data, and learn from them; checked data stay as they are."""
+        self._check_params()
+        if not isinstance(X, FitData):
+            data = check_fit_data(self, X, Y, sample_weight)
+            self._refuse_entry_weights(data)
+            warn_of_mistakes(X, Y, data)
+            return data
+        self._learn_from(X)
+        self._refuse_entry_weights(X)
+        return X
+
+    def _refuse_entry_weights(self, data: FitData) -> None:
+        """Stop if entries have weights, but the estimator can learn with those of rows only."""
+        if data.has_entry_weights and not self._takes_entry_weights:
+            raise ValueError(
+                f"sample_weight is a matrix, but {type(self).__name__} learns with weights of "
+                "rows, (n_samples,). The labels of a row need the same weight, or 0 (unknown)."
+            )
+
+    def _learn_from(self, data: FitData) -> None:
+        """Set the attributes that the data determine, and delete those of earlier data."""
+        for name in LEARNED_FROM_DATA:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(data.learned)
+
+    def _continue_fit(self, earlier: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        """Check parameters, and data as in an earlier fit, whose attributes are kept."""
+        self._check_params()
+        features = check_features(earlier, X)
+        labels = self._check_Y_of(earlier, features, Y)
+        data = FitData(features, labels, None, feature_types(earlier), learned_by(earlier))
+        data = data.weighted(earlier._check_weight(sample_weight, len(labels)))
+        unknown_labels(data.Y, data.sample_weight)  # stops if all are
+        self._learn_from(data)
+        self._refuse_entry_weights(data)
+        return data
+
+    def _read_X(self, X: Any) -> Features:
+        """Check features of rows to predict, in microseconds if they have a plain form."""
+        reader, rows = RowReader.of(self), None
+        if reader is not None:
+            rows = reader.read(X) if self._checks_numbers else reader.read_checked(X)
+        return self._check_X(X) if rows is None else rows
+
+    def _check_X(self, X: Any) -> Features:
+        """Check features of any rows."""
+        check_is_fitted(self)
+        self._check_params()
+        return check_features(self, X)
+
+    def _check_eval_set(self, eval_set: EvalSet | None) -> list[tuple[Features, Labels]]:
+        """Check the pairs that training evaluates on."""
+        checked = []
+        for number, (X, Y) in enumerate(checked_pairs(eval_set)):
+            features = check_features(self, X)
+            checked.append((features, self._check_Y_of(self, features, Y, f"eval_set[{number}]")))
+        return checked
+
+    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
+        """Return the names of the columns of predictions with these dimensions, for DataFrames."""
+        raise NotImplementedError
+
+    def _check_Y(self, Y: Any) -> FitData:
+        """Check Y in `fit`: a float32 matrix, and what is learned of it."""
+        raise NotImplementedError
+
+    def _check_weight(self, sample_weight: Any, n_samples: int) -> NDArray[Any] | None:
+        """Check the weights of `fit`, once Y is known."""
+        return check_weight(sample_weight, n_samples)
+
+    def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
+        """Settle what columns of Y are that are unknown in all rows that count."""
+        raise NotImplementedError
+
+    def _check_Y_of(self, earlier: Any, X: Features, Y: Any, what: str = "Y") -> Labels:
+        """Check Y for the rows of X, as in the `fit` of an earlier model."""
+        raise NotImplementedError
+
+
+@documented
+class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
+    """A classifier for label matrices, and for one binary target.
+
+    Examples
+    --------
+    >>> class Frequencies(MultiLabelEstimator):
+    ...     def fit(self, X, Y):
+    ...         self.frequencies_ = self._begin_fit(X, Y).Y.mean(axis=0)
+    ...         return self
+    ...
+    ...     def _proba(self, X):
+    ...         return np.tile(self.frequencies_, (len(X), 1))
+    >>> Frequencies().fit([[0], [1]], [[0, 1], [1, 1]]).predict_proba([[5]])
+    array([[0.5, 1. ]], dtype=float32)
+    >>> Frequencies().fit([[0], [1], [2]], ["no", "yes", "yes"]).predict([[5]])
+    array(['yes'], dtype='<U3')
+    """
+
+    _stored = MappingProxyType(
+        {
+            **CheckedEstimator._stored,
+            "n_labels_": int,
+            "label_names_": NDArray[np.object_],
+            "classes_": Classes,
+            "_labels_are_named": bool,
+        }
+    )
+
+    n_labels_: int
+    label_names_: NDArray[np.object_]
+    classes_: Classes
+    _labels_are_named: bool
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: binary targets and label matrices of zeros and ones."""
+        tags = super().__sklearn_tags__()
+        assert tags.classifier_tags is not None
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating]:
+        """Probability of every label.
+
+        {takes_X}
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels) or (n_samples, n_classes)
+            Probability that the label is 1; of each class, if Y had one dimension.
+
+        {raises_in_predict}
+        """
+        return self._proba_in_form_of_y(self._proba(self._check_X(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels.
+
+        {takes_X}
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Zeros and ones; classes, if Y had one dimension.
+
+        {raises_in_predict}
+        """
+        return self._labels_in_form_of_y(self._labels(self._check_X(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the rows whose known labels are all predicted correctly (subset accuracy).
@@ -281,35 +402,6 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Predict labels for checked features, `(n_samples, n_labels)`."""
         return (self._proba(X) >= 0.5).astype(np.int64)
 
-    def _sparse_zeros(self) -> str | None:
-        """Return the meaning of entries that a sparse X does not store, see `features.py`."""
-        return None
-
-    def _check_params(self) -> None:
-        """Stop if a parameter is outside its domain."""
-        for name, domain in self._domains.items():
-            check_domain(name, getattr(self, name), domain)
-
-    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check parameters and data, and learn from them; checked data stay as they are."""
-        self._check_params()
-        if not isinstance(X, FitData):
-            data = check_fit_data(self, X, Y, sample_weight)
-            self._check_weights(data)
-            warn_of_mistakes(X, Y, data)
-            return data
-        self._learn_from(X)
-        self._check_weights(X)
-        return X
-
-    def _check_weights(self, data: FitData) -> None:
-        """Stop if entries have weights, but the estimator can learn with those of rows only."""
-        if data.has_entry_weights and not self._takes_entry_weights:
-            raise ValueError(
-                f"sample_weight is a matrix, but {type(self).__name__} learns with weights of "
-                "rows, (n_samples,). The labels of a row need the same weight, or 0 (unknown)."
-            )
-
     def _fit_checked(self, data: FitData) -> Self:
         """Fit on checked data."""
         if data.sample_weight is None:
@@ -333,49 +425,23 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Estimate the bytes that `_out_of_fold` takes, at most; 0 if they are few."""
         return 0.0
 
-    def _learn_from(self, data: FitData) -> None:
-        """Set the attributes that the data determine, and delete those of earlier data."""
-        for name in LEARNED_FROM_DATA:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(data.learned)
+    def _check_Y(self, Y: Any) -> FitData:
+        return check_labels(Y, type(self).__name__, soft=getattr(self, "soft_labels", False))
 
-    def _continue_fit(self, earlier: Self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check parameters, and data as in an earlier fit, whose attributes are kept."""
-        self._check_params()
-        features = check_features(earlier, X)
+    def _check_weight(self, sample_weight: Any, n_samples: int) -> NDArray[Any] | None:
+        names, is_named = self.label_names_, self._labels_are_named
+        return check_fit_weight(sample_weight, n_samples, names, is_named=is_named)
+
+    def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
+        settle_absent(data, unknown)
+
+    def _check_Y_of(self, earlier: Any, X: Features, Y: Any, what: str = "Y") -> Labels:
         soft = getattr(self, "soft_labels", False)
-        labels = check_labels_as_in_fit(earlier, features, Y, soft=soft)
-        names, is_named = earlier.label_names_, earlier._labels_are_named
-        weight = check_fit_weight(sample_weight, len(labels), names, is_named=is_named)
-        data = FitData(features, labels, None, feature_types(earlier), learned_by(earlier))
-        data = data.weighted(weight)
-        unknown_labels(data.Y, data.sample_weight)  # stops if all are
-        self._learn_from(data)
-        self._check_weights(data)
-        return data
+        return check_labels_as_in_fit(earlier, X, Y, what, soft=soft)
 
-    def _read_X(self, X: Any) -> Features:
-        """Check features of rows to predict, in microseconds if they have a plain form."""
-        reader, rows = RowReader.of(self), None
-        if reader is not None:
-            rows = reader.read(X) if self._checks_numbers else reader.read_checked(X)
-        return self._check_X(X) if rows is None else rows
-
-    def _check_X(self, X: Any) -> Features:
-        """Check features of any rows."""
-        check_is_fitted(self)
-        self._check_params()
-        return check_features(self, X)
-
-    def _check_eval_set(self, eval_set: EvalSet | None) -> list[tuple[Features, Labels]]:
-        """Check the pairs that training evaluates on."""
-        checked = []
-        for number, (X, Y) in enumerate(checked_pairs(eval_set)):
-            features = check_features(self, X)
-            soft = getattr(self, "soft_labels", False)
-            labels = check_labels_as_in_fit(self, features, Y, f"eval_set[{number}]", soft=soft)
-            checked.append((features, labels))
-        return checked
+    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
+        has_classes = self.classes_.ndim == 1 and n_dims == 2 and n_columns == len(self.classes_)
+        return self.classes_ if has_classes else self.label_names_
 
     def _proba_in_form_of_y(self, proba: NDArray[np.floating]) -> NDArray[np.floating]:
         if self.classes_.ndim == 2:

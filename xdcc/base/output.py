@@ -20,8 +20,10 @@ def in_output_form[T: Callable[..., Any]](method: T) -> T:
     Examples
     --------
     >>> class Model:
-    ...     label_names_ = classes_ = np.array(["red"])
     ...     _sklearn_output_config = {"predict": "pandas"}
+    ...
+    ...     def _column_names(self, n_dims, n_columns):
+    ...         return ["red"]
     ...
     ...     @in_output_form
     ...     def predict(self, X):
@@ -37,8 +39,7 @@ def in_output_form[T: Callable[..., Any]](method: T) -> T:
         output = getattr(self, "_sklearn_output_config", {}).get("predict", "default")
         if output == "default" or not isinstance(found, np.ndarray):
             return found
-        classes = self.classes_ if self.classes_.ndim == 1 else self.label_names_
-        names = classes if found.shape[1:] == classes.shape else self.label_names_
+        names = self._column_names(found.ndim, *found.shape[1:2] or (1,))
         return frame_of(found, X, [str(name) for name in names], output)
 
     return formed  # type: ignore[return-value]

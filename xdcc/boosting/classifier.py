@@ -15,31 +15,17 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.booster_estimator import TreeBoosterEstimator
-from xdcc.base.booster_parameters import settle_on_data
-from xdcc.base.categories import feature_types
-from xdcc.base.contributions import Contributions
-from xdcc.base.domains import Choice, Either, Number, Switch
-from xdcc.base.estimator import EvalSet
-from xdcc.base.features import Features
+from xdcc.base.domains import Switch
+from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
-from xdcc.base.threads import n_threads
-from xdcc.boosting.earlier_model import check_belongs, earlier_booster
-from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
-from xdcc.boosting.importance import (
-    IMPORTANCE_TYPES,
-    ImportanceType,
-    column_importance,
-    label_gains,
-    nameless,
-)
+from xdcc.boosting.importance import label_gains
 from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
@@ -54,22 +40,9 @@ _BYTES_PER_ENTRY = 12
 """Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
-class _Callbacks:
-    """Callbacks of XGBoost, or None."""
-
-    def accepts(self, value: object) -> bool:
-        """Whether `value` is a sequence of callbacks, or None."""
-        return value is None or (
-            isinstance(value, Sequence)
-            and all(isinstance(entry, xgb.callback.TrainingCallback) for entry in value)
-        )
-
-    def __str__(self) -> str:
-        """Describe them."""
-        return "a list of xgboost.callback.TrainingCallback, or None"
-
-
-class MultiLabelXGBClassifier(PredictsByKernel, LabelImportances, TreeBoosterEstimator):
+class MultiLabelXGBClassifier(
+    PredictsByKernel, SingleBooster, LabelImportances, MultiLabelEstimator
+):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -169,36 +142,13 @@ int, default="sumGain"
     True
     """
 
-    _stored = MappingProxyType(
-        {
-            "booster_": xgb.Booster,
-            "best_iteration_": int,
-            "evals_result_": dict[str, dict[str, list[float]]],
-            "sketch_size_": int,
-            "labels_per_tree_": int,
-        }
-    )
-    _takes_categories = True
     _takes_entry_weights = True
-    _domains = MappingProxyType(
-        {
-            **TreeBoosterEstimator._domains,
-            "early_stopping_rounds": Either(Number(low=1, whole=True), None),
-            "eval_metric": MetricNames(),
-            "callbacks": _Callbacks(),
-            "soft_labels": Switch(),
-            "importance_type": Choice(IMPORTANCE_TYPES),
-        }
-    )
+    _domains = MappingProxyType({**SingleBooster._domains, "soft_labels": Switch()})
+    _objectives = "multilabel:"
+    _outputs = "labels"
 
-    sketch_size: int | Literal["auto"] = 0
-    sketch_method: str = "projection"
     labels_per_tree: int | Literal["auto"] | None = None
     soft_labels: bool = False
-    eval_metric: str | list[str] | None = None
-    early_stopping_rounds: int | None = None
-    callbacks: Sequence[xgb.callback.TrainingCallback] | None = None
-    importance_type: ImportanceType = "gain"
 
     def fit(
         self,
@@ -240,73 +190,8 @@ int, default="sumGain"
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
         """
-        params = self._native_booster_params()
-        self._check_params()
-        if self.early_stopping_rounds is not None and not eval_set:
-            raise ValueError("early_stopping_rounds needs an eval_set to watch.")
-        require_plugin(type(self).__name__)
-        start: xgb.Booster | None = None
-        if isinstance(xgb_model, MultiLabelXGBClassifier):
-            check_is_fitted(xgb_model)
-            start = xgb_model._booster_that_predicts()
-            data = self._continue_fit(xgb_model, X, Y, sample_weight)
-        else:
-            data = self._begin_fit(X, Y, sample_weight)
-            if xgb_model is not None:
-                start = earlier_booster(xgb_model)
-                check_belongs(start, self)
-        metrics = metric_names(self.eval_metric)
-        check_eval_metric(metrics, self.n_labels_, is_measured=bool(eval_set))
-        train = data.matrix(params.get("nthread"))
-        params = self._settled(params, data, train)
-        if metrics:
-            params["eval_metric"] = metrics
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        self.booster_ = xgb.train(
-            params,
-            train,
-            num_boost_round=self.n_estimators,
-            evals=self._eval_matrices(eval_set),
-            evals_result=self.evals_result_,
-            early_stopping_rounds=self.early_stopping_rounds,
-            verbose_eval=bool(self.verbose),
-            callbacks=None if self.callbacks is None else list(self.callbacks),
-            xgb_model=None if start is None else nameless(start),
-        )
-        stops_early = self.early_stopping_rounds is not None or any(
-            isinstance(callback, xgb.callback.EarlyStopping) for callback in self.callbacks or ()
-        )
-        self.best_iteration_ = (
-            self.booster_.best_iteration if stops_early else self.booster_.num_boosted_rounds() - 1
-        )
-        if hasattr(self, "feature_names_in_"):
-            # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
-            self.booster_.feature_names = list(self.feature_names_in_)
+        self._train(X, Y, sample_weight, eval_set, xgb_model)
         return self
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """How much the trees that predict use each feature, by `importance_type`.
-
-        Returns
-        -------
-        float array of shape (n_features,)
-            Sums to 1; zeros if there is no split at all.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `importance_type` is unknown.
-        """
-        check_is_fitted(self)
-        self._check_params()
-        trees = self._booster_that_predicts()
-        found = column_importance([trees], self.n_features_in_, self.importance_type)
-        importance = np.nan_to_num(found)
-        total = importance.sum()
-        return importance / total if total > 0 else importance
 
     def _label_gains(self) -> NDArray[np.float64]:
         """Sum up how much the tests of each feature change the margins of each label."""
@@ -392,42 +277,24 @@ int, default="sumGain"
             train_on_all_rows(models, data, params)
         return models
 
-    def get_booster(self) -> xgb.Booster:
-        """Return the trees, by the name that XGBoost's own estimators use.
+    @property
+    def _n_outputs(self) -> int:
+        return self.n_labels_
 
-        Returns
-        -------
-        xgboost.Booster
-            As in `booster_`.
+    @property
+    def _output_names(self) -> NDArray[Any]:
+        return self.label_names_
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self)
-        return self.booster_
+    def _of_objective(self, data: FitData) -> dict[str, Any]:
+        return {"objective": OBJECTIVE, **({"soft_labels": True} if self.soft_labels else {})}
 
-    def _settled(
-        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
-    ) -> dict[str, Any]:
-        """Make the booster's parameters complete when the data are known, in a matrix or not."""
-        params = settle_on_data(params, self) | {"objective": OBJECTIVE}
-        if self.soft_labels:
-            params["soft_labels"] = True
-        params |= choose_sketch(params, data, matrix)
-        self.sketch_size_ = int(params.get("sketch_size", 0))
-        self.labels_per_tree_ = int(params.get("labels_per_tree", 0))
-        return params
+    def _examples_of_y(self) -> NDArray[np.float32]:
+        return np.array([[0], [1]], np.float32).repeat(self.n_labels_, axis=1)
 
-    def _booster_that_predicts(self) -> xgb.Booster:
-        return self.booster_[: self.best_iteration_ + 1]
-
-    def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
-        return [
-            (xgb.DMatrix(X, label=Y, feature_types=feature_types(self)), f"validation_{number}")
-            for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
-        ]
+    def _sketch(
+        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
+    ) -> dict[str, int]:
+        return choose_sketch(params, data, matrix)
 
     def _predicts_from(self) -> tuple[Any, ...]:
         return self.booster_, self.booster_.num_boosted_rounds(), self.best_iteration_
@@ -439,12 +306,3 @@ int, default="sumGain"
 
     def _add_to(self, builder: LayoutBuilder) -> None:
         builder.add_booster(self._booster_that_predicts())
-
-    def _contributions(self, X: Features) -> Contributions:
-        matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
-        found = (
-            self._booster_that_predicts()
-            .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
-            .astype(np.float64)
-        )
-        return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(self._margins(X))

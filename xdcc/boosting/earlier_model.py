@@ -2,21 +2,22 @@
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
 from xdcc.base import booster_reader
-from xdcc.base.estimator import MultiLabelEstimator
 
-_PREFIX = "multilabel"
+if TYPE_CHECKING:
+    from xdcc.boosting.single_booster import SingleBooster
 
 
-def earlier_booster(xgb_model: Any) -> xgb.Booster:
+def earlier_booster(xgb_model: Any, objectives: str, estimator: str) -> xgb.Booster:
     """Return the booster that training continues from: the one given, or that of a file.
 
     Raises a TypeError for anything else, and a ValueError if there is no such file, it is not that
-    of a booster, or the booster was not trained with an objective `multilabel:*`.
+    of a booster, or the name of its objective does not begin with `objectives`, as of an
+    `estimator`.
     """
     if isinstance(xgb_model, xgb.Booster):
         booster = xgb_model
@@ -29,29 +30,31 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
             ) from error
     else:
         raise TypeError(
-            f"xgb_model is a {type(xgb_model).__name__}; it must be a fitted "
-            "MultiLabelXGBClassifier, an xgboost.Booster or the file of one."
+            f"xgb_model is a {type(xgb_model).__name__}; it must be a fitted {estimator}, an "
+            "xgboost.Booster or the file of one."
         )
-    objective = _learner(booster)["objective"]["name"]
-    if not objective.startswith(_PREFIX):
+    objective: str = _learner(booster)["objective"]["name"]
+    if not objective.startswith(objectives):
+        wanted = f"one of '{objectives}*'" if objectives.endswith(":") else repr(objectives)
         raise ValueError(
-            f"xgb_model was trained with the objective {objective!r}; it must be one of "
-            "'multilabel:*', as that of a MultiLabelXGBClassifier is."
+            f"xgb_model was trained with the objective {objective!r}; it must be {wanted}, as that "
+            f"of this {estimator} is."
         )
     return booster
 
 
-def check_belongs(booster: xgb.Booster, estimator: MultiLabelEstimator) -> None:
+def check_belongs(booster: xgb.Booster, estimator: "SingleBooster") -> None:
     """Raise a ValueError if a booster was trained on other features or labels than `fit` got.
 
     Their numbers have to be equal, and the features' names, if both have names. There must not be
     categories, which a booster knows only by their codes.
     """
-    n_features, n_labels = booster.num_features(), _n_labels(booster)
-    if (n_features, n_labels) != (estimator.n_features_in_, estimator.n_labels_):
+    n_features, n_outputs = booster.num_features(), _n_outputs(booster)
+    if (n_features, n_outputs) != (estimator.n_features_in_, estimator._n_outputs):
+        what = estimator._outputs
         raise ValueError(
-            f"xgb_model was trained on {n_features} features and {n_labels} labels, but X has "
-            f"{estimator.n_features_in_} features and Y {estimator.n_labels_} labels."
+            f"xgb_model was trained on {n_features} features and {n_outputs} {what}, but X has "
+            f"{estimator.n_features_in_} features and Y {estimator._n_outputs} {what}."
         )
     names = list(getattr(estimator, "feature_names_in_", ()))
     known = booster.feature_names
@@ -73,5 +76,6 @@ def _learner(booster: xgb.Booster) -> dict[str, Any]:
     return learner
 
 
-def _n_labels(booster: xgb.Booster) -> int:
-    return int(_learner(booster)["learner_model_param"]["num_target"])
+def _n_outputs(booster: xgb.Booster) -> int:
+    param = _learner(booster)["learner_model_param"]
+    return max(int(param["num_target"]), int(param["num_class"]))

@@ -5,10 +5,12 @@ XGBoost knows its metrics, the plugin's among them, and the parameters in their 
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xgboost as xgb
+from numpy.typing import NDArray
 from xgboost.core import XGBoostError
 
 MULTI_LABEL_METRICS = (
@@ -57,36 +59,39 @@ def metric_names(eval_metric: str | Sequence[str] | None) -> list[str]:
     return [eval_metric] if isinstance(eval_metric, str) else list(eval_metric)
 
 
-def check_eval_metric(names: Sequence[str], n_labels: int, *, is_measured: bool) -> None:
+def check_eval_metric(
+    names: Sequence[str], params: Mapping[str, Any], Y: NDArray[np.float32], *, is_measured: bool
+) -> None:
     """Stop if XGBoost does not know a metric or, where it `is_measured`, cannot evaluate it.
 
-    The ValueError has the metric's name, XGBoost's reason without its stack trace, and metrics to
-    choose from.
+    It is tried with an objective's parameters on a Y of a few rows. The ValueError has the metric's
+    name, XGBoost's reason without its stack trace, and for labels metrics to choose from.
 
     Examples
     --------
-    >>> check_eval_metric(["logloss", "error@0.3"], 3, is_measured=True)
-    >>> check_eval_metric(["ndcg"], 3, is_measured=True)  # doctest: +ELLIPSIS
+    >>> params, Y = {"objective": "multilabel:logistic"}, np.eye(2, dtype=np.float32)
+    >>> check_eval_metric(["logloss", "error@0.3"], params, Y, is_measured=True)
+    >>> check_eval_metric(["ndcg"], params, Y, is_measured=True)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: eval_metric='ndcg': Ranking metrics do not support multi-target labels. Choose ...
     """
-    # Both values of every label.
-    labels = np.array([[0], [1]]).repeat(n_labels, axis=1)
-    data = xgb.DMatrix(np.zeros((2, 1)), label=labels, nthread=1)
+    data = xgb.DMatrix(np.zeros((len(Y), 1)), label=Y, nthread=1)
     for name in names:
-        params = {"objective": "multilabel:logistic", "nthread": 1, "eval_metric": name}
-        booster = xgb.Booster(params, [data])
+        booster = xgb.Booster({**params, "nthread": 1, "eval_metric": name}, [data])
         try:
             booster.save_config()  # makes the metric
             if is_measured:
                 booster.eval(data)
         except XGBoostError as error:
-            raise ValueError(_message(name, str(error))) from None
+            of_labels = str(params["objective"]).startswith("multilabel:")
+            raise ValueError(_message(name, str(error), of_labels=of_labels)) from None
 
 
-def _message(name: str, error: str) -> str:
+def _message(name: str, error: str, *, of_labels: bool) -> str:
     # "[time] file:line: Check failed: condition: reason", then the stack.
     reason = error.splitlines()[0].rpartition(": ")[2].strip().rstrip(".")
+    if not of_labels:
+        return f"eval_metric={name!r}: {reason or 'XGBoost cannot evaluate it here'}."
     close = difflib.get_close_matches(name, MULTI_LABEL_METRICS, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return (

@@ -17,11 +17,12 @@ anyway, and training computes the margins of all rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
+from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.boosting.out_of_fold import LogLoss
@@ -51,8 +52,17 @@ WORTH_HALVING = 0.04
 """Share of its held-out log-loss by which a group has to be better than one twice as large."""
 
 
+type HeldOutLoss = Callable[[int], float]
+"""The least loss on held-out rows of trees for so many outputs."""
+
+
 def choose_sketch(
-    params: Mapping[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
+    params: Mapping[str, Any],
+    data: FitData,
+    matrix: xgb.DMatrix | None = None,
+    *,
+    loss_on: Callable[[FitData], Callable[[NDArray[np.float32]], float]] | None = None,
+    n_outputs: int | None = None,
 ) -> dict[str, int]:
     """Choose the numbers for what is ``"auto"``.
 
@@ -67,6 +77,11 @@ def choose_sketch(
     matrix : DMatrix, optional
         The same data, to train on next: a race on it needs no bins of its own. Some of its labels
         are hidden during the race.
+    loss_on : callable, optional
+        Makes the loss of some rows, a function of predictions for them. The rows are then left out
+        of the race's training, whose outputs may be others than labels.
+    n_outputs : int, optional
+        Number of outputs; by default of the columns of Y.
 
     Returns
     -------
@@ -97,7 +112,13 @@ def choose_sketch(
             )
         chosen["sketch_size"] = 1
     if params.get("labels_per_tree", params.get("sketch_size")) == AUTO:
-        chosen["labels_per_tree"] = _best_group_size({**params, **chosen}, data, matrix)
+        params = {**params, **chosen}
+        if loss_on is None:
+            held_out_loss = race(params, data, matrix)
+        else:
+            held_out_loss = row_race(params, data, loss_on)
+        n = data.Y.shape[1] if n_outputs is None else n_outputs
+        chosen["labels_per_tree"] = _best_group_size(len(data.Y), n, held_out_loss)
     return chosen
 
 
@@ -117,11 +138,12 @@ def group_sizes(n_labels: int) -> list[int]:
     return sizes
 
 
-def _best_group_size(params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None) -> int:
-    n_rows, n_labels = data.Y.shape
+def _best_group_size(
+    n_rows: int, n_labels: int, racing: AbstractContextManager[HeldOutLoss]
+) -> int:
     size, *halves = group_sizes(n_labels)
     if n_rows >= FEWEST_ROWS and halves:
-        with race(params, data, matrix) as held_out_loss:
+        with racing as held_out_loss:
             loss = held_out_loss(size)
             for half in halves:
                 best, loss = loss, held_out_loss(half)
@@ -134,7 +156,7 @@ def _best_group_size(params: dict[str, Any], data: FitData, matrix: xgb.DMatrix 
 @contextmanager
 def race(
     params: Mapping[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
-) -> Iterator[Callable[[int], float]]:
+) -> Iterator[HeldOutLoss]:
     """Hide labels, and yield a function: the least hidden log-loss of trees for so many labels.
 
     Parameters are those of :func:`choose_sketch`, but for `labels_per_tree`. The function takes a
@@ -149,18 +171,65 @@ def race(
     ...     print(hidden_loss(2) < hidden_loss(8))
     True
     """
-    rows = np.random.RandomState(params.get("seed", 0)).permutation(len(data.Y))[:RACE_ROWS]
-    held_out = rows[: len(rows) // 3]
+    rows, held_out = _race_rows(params, len(data.Y))
     if matrix is None or len(rows) < len(data.Y):
         data, held_out = data.take(rows), np.arange(len(held_out))
         matrix = data.matrix(params.get("nthread"))
-    # 0: no limit.
-    depth = min(RACE_DEPTH, params.get("max_depth", RACE_DEPTH) or RACE_DEPTH)
     weight = data.sample_weight
     loss = LogLoss(data.Y[held_out], None if weight is None else weight[held_out])
     hidden = data.Y.copy()
     hidden[held_out] = np.nan
     matrix.set_label(hidden)
+    try:
+        yield _held_out_loss(params, matrix, matrix, lambda margins: loss(margins[held_out]), True)
+    finally:
+        matrix.set_label(data.Y)
+
+
+@contextmanager
+def row_race(
+    params: Mapping[str, Any],
+    data: FitData,
+    loss_on: Callable[[FitData], Callable[[NDArray[np.float32]], float]],
+) -> Iterator[HeldOutLoss]:
+    """Leave rows out, and yield a function: their least loss by trees for so many outputs.
+
+    Parameters are those of :func:`choose_sketch`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 8)).astype(np.float32)
+    >>> data = FitData(X, X, None)
+    >>> params = {"objective": "reg:squarederror", "multi_strategy": "multi_output_tree"}
+    >>> params |= {"updater": "grow_multilabel_hist", "verbosity": 0, "sketch_size": 1}
+    >>> with row_race(params, data, lambda rows: lambda z: ((z - rows.Y) ** 2).sum()) as loss:
+    ...     print(loss(2) < loss(8))
+    True
+    """
+    rows, held_out = _race_rows(params, len(data.Y))
+    train, test = data.take(rows[len(held_out) :]), data.take(held_out)
+    n_threads = params.get("nthread")
+    matrices = train.matrix(n_threads), test.matrix(n_threads)
+    yield _held_out_loss(params, *matrices, loss_on(test), False)
+
+
+def _race_rows(params: Mapping[str, Any], n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Draw the rows of a race, and the first third of them: those that are held out."""
+    rows = np.random.RandomState(params.get("seed", 0)).permutation(n_rows)[:RACE_ROWS]
+    return rows, rows[: len(rows) // 3]
+
+
+def _held_out_loss(
+    params: Mapping[str, Any],
+    train: xgb.DMatrix,
+    test: xgb.DMatrix,
+    loss: Callable[[NDArray[np.float32]], float],
+    of_margins: bool,
+) -> HeldOutLoss:
+    """Make the function that trains for the race and returns the least loss of predictions."""
+    # 0: no limit.
+    depth = min(RACE_DEPTH, params.get("max_depth", RACE_DEPTH) or RACE_DEPTH)
 
     def held_out_loss(labels_per_tree: int) -> float:
         booster = xgb.Booster(
@@ -170,16 +239,13 @@ def race(
                 "max_depth": depth,
                 "labels_per_tree": labels_per_tree,
             },
-            [matrix],
+            list(dict.fromkeys((train, test))),
         )
         losses = []
         for round_ in range(RACE_ROUNDS):
-            booster.update(matrix, round_)
-            margins = booster.predict(matrix, output_margin=True, strict_shape=True)
-            losses.append(loss(margins[held_out]))
+            booster.update(train, round_)
+            predicted = booster.predict(test, output_margin=of_margins, strict_shape=True)
+            losses.append(loss(predicted))
         return min(losses)
 
-    try:
-        yield held_out_loss
-    finally:
-        matrix.set_label(data.Y)
+    return held_out_loss

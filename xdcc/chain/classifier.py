@@ -18,7 +18,7 @@ from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import Choice, Either, Number, Switch
-from xdcc.base.estimator import EvalSet
+from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
@@ -66,7 +66,7 @@ _OF_END_LABEL = MappingProxyType(
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
-class DynamicChainClassifier(PredictsByKernel, TreeBoosterEstimator):
+class DynamicChainClassifier(PredictsByKernel, TreeBoosterEstimator, MultiLabelEstimator):
     """A chain of multi-label boosters in which every row has its own label order.
 
     In each round a booster predicts all labels; the most certain one is propagated:

@@ -74,7 +74,7 @@ class Decider(MultiLabelEstimator):
         # Numbers of rows and features, names of features; the classifiers check what X holds.
         validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
         data = check_fit_labels(self, Y, sample_weight)
-        self._check_weights(data)
+        self._refuse_entry_weights(data)
         check_consistent_length(X, data.Y)
         warn_of_mistakes(given, Y, data)
         return data._replace(X=X, learned=learned_by(self))

@@ -20,6 +20,7 @@ from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.threads import n_threads
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.explain.walks import (
@@ -221,15 +222,16 @@ def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -
 
 def _of_additive(model: Any, X: Any, round_: int | None) -> ShapValues:
     """Explain a model without rounds, which has margins that are sums over features."""
-    if not isinstance(model, MultiLabelEstimator):
+    if not isinstance(model, MultiLabelEstimator | SingleBooster):
         raise TypeError(f"shap_values explains models of xdcc, not {type(model).__name__}.")
     features = model._check_X(X)
     if round_ is not None:
         check_domain("round_", round_, Number(low=1, high=1, whole=True))
-    labels = np.arange(model.n_labels_)
+    of_outputs = model._output_names if isinstance(model, SingleBooster) else model.label_names_
+    labels = np.arange(len(of_outputs))
     if isinstance(model, DecidingEnsemble):
         labels = np.flatnonzero(model.calibration_.constant.varied)
-    names = explained_names(model.label_names_, labels)
+    names = explained_names(of_outputs, labels)
     found = model._contributions(features)
     values = np.concatenate((found.values, found.bias[:, :, np.newaxis]), axis=2)
     return ShapValues(values[:, labels].astype(np.float32), feature_names(model), names, round_)

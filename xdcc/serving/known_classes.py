@@ -20,7 +20,11 @@ from sklearn.base import BaseEstimator
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.automatic.mixture import Member
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
 from xdcc.chain.label_booster import CompiledBooster
@@ -77,6 +81,8 @@ from xdcc.serving.structure_checks import check_type
 MODELS = (
     MultiLabelClassifier,
     MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+    MultiClassXGBClassifier,
     DynamicChainClassifier,
     OrderFreeChainClassifier,
     TunedDecisionClassifierCV,

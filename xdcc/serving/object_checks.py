@@ -16,8 +16,13 @@ from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
-from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
 from xdcc.chain.label_booster import CompiledBooster
@@ -68,8 +73,10 @@ def check_object(value: Any) -> None:
 
     Parts of an estimator whose size depends on others are checked with the estimator.
     """
-    if isinstance(value, MultiLabelEstimator):
+    if isinstance(value, CheckedEstimator):
         _check_common(value)
+    if isinstance(value, MultiLabelEstimator):
+        _check_labels(value)
     _check(value)
     if isinstance(value, Decider):
         _check_predictors(value)
@@ -80,15 +87,19 @@ def _check(value: Any) -> None:
     """Check what a class has beyond what all estimators have."""
 
 
-def _check_common(model: MultiLabelEstimator) -> None:
-    n_features, n_labels = model.n_features_in_, model.n_labels_
-    require(n_features > 0, "n_features_in_")
+def _check_labels(model: MultiLabelEstimator) -> None:
+    n_labels = model.n_labels_
     _check_names(model.label_names_, n_labels, "label_names_")
-    _check_names(getattr(model, "feature_names_in_", None), n_features, "feature_names_in_")
     if model.classes_.ndim == 2:
         require(np.array_equal(model.classes_, np.tile([0, 1], (n_labels, 1))), "classes_")
     else:
         require(n_labels == 1 and model.classes_.shape in ((1,), (2,)), "classes_")
+
+
+def _check_common(model: CheckedEstimator) -> None:
+    n_features = model.n_features_in_
+    require(n_features > 0, "n_features_in_")
+    _check_names(getattr(model, "feature_names_in_", None), n_features, "feature_names_in_")
     for position, categories in getattr(model, "categories_", {}).items():
         require(0 <= position < n_features, "categories_")
         check_categories(categories, "categories_")
@@ -134,10 +145,25 @@ def _check_names(names: NDArray[np.object_] | None, n: int, what: str) -> None:
 
 
 @_check.register
-def _check_booster(model: MultiLabelXGBClassifier) -> None:
-    check_boosters([model.booster_], model.n_features_in_, model.n_labels_)
+def _check_booster(model: SingleBooster) -> None:
+    require(len(model._output_names) == model._n_outputs > 0, "the names of outputs")
+    of_classes = isinstance(model, MultiClassXGBClassifier)
+    check_boosters([model.booster_], model.n_features_in_, model._n_outputs, of_classes=of_classes)
     n_iterations = model.booster_.num_boosted_rounds()
     require(0 <= model.best_iteration_ < n_iterations, "best_iteration_")
+
+
+@_check.register
+def _check_regressor(model: MultiTargetXGBRegressor) -> None:
+    _check_names(model.target_names_, model.n_targets_, "target_names_")
+    require(model.n_targets_ == 1 or not model._has_one_target, "_has_one_target")
+    _check_booster(model)
+
+
+@_check.register
+def _check_multiclass(model: MultiClassXGBClassifier) -> None:
+    require(model.classes_.ndim == 1 and len(model.classes_) > 1, "classes_")
+    _check_booster(model)
 
 
 @_check.register

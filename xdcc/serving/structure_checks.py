@@ -441,12 +441,15 @@ def _check_indices(
     require(((indices >= 0) & (indices < limit)).all(), what)
 
 
-def check_boosters(boosters: Sequence[Any], n_features: int, n_outputs: int) -> None:
-    """Check the numbers of features and outputs of boosters."""
+def check_boosters(
+    boosters: Sequence[Any], n_features: int, n_outputs: int, *, of_classes: bool = False
+) -> None:
+    """Check the numbers of features and outputs of boosters, and what these are."""
     for booster in boosters:
         require(booster.num_features() == n_features, "a booster's number of features")
         learner = json.loads(booster.save_config())["learner"]
-        # These objectives do not predict a number for each output.
-        gives_classes = learner["objective"]["name"].startswith("multi:")
+        # "multi:softmax" does not predict a number for each output.
+        objective = learner["objective"]["name"]
+        fits = objective == "multi:softprob" if of_classes else not objective.startswith("multi:")
         found = {int(learner["learner_model_param"][name]) for name in ("num_target", "num_class")}
-        require(max(found) == n_outputs and not gives_classes, "a booster's number of outputs")
+        require(max(found) == n_outputs and fits, "a booster's number of outputs")

@@ -6,6 +6,7 @@
 #include <algorithm>  // for any_of, find
 #include <array>      // for array
 #include <cmath>      // for isfinite
+#include <cstddef>    // for size_t
 #include <sstream>    // for ostringstream
 #include <string>     // for string, to_string
 
@@ -79,6 +80,15 @@ void MultiLabelTrainParam::Configure(Args const& args, char const* objective) {
   CHECK(cat_penalty == 0.0f || this->Method() == SplitMethod::kSumGain)
       << "cat_penalty=" << cat_penalty << " does not work with split_method=`" << split_method
       << "`: it is a share of a gain. Use split_method=`sumGain`.";
+}
+
+void MultiLabelTrainParam::CheckTargetScale(std::size_t n_targets) const {
+  CHECK(target_scale.size() == n_targets) << "target_scale has " << target_scale.size()
+                                          << " entries for " << n_targets << " targets of a tree.";
+  for (auto unit : target_scale.Get()) {
+    CHECK(std::isfinite(unit) && unit > 0.0f)
+        << "target_scale must be finite and positive. Got: " << unit;
+  }
 }
 
 void LabelWeightParam::Check(bst_target_t n_labels) const {

@@ -15,7 +15,12 @@
 
 namespace xgboost::multilabel {
 /** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */
-enum MinChildWeightScope : int { kAnyLabel = 0, kAllLabels = 1, kMeanOfLabels = 2 };
+enum MinChildWeightScope : int {
+  kScopeOfObjective = -1,
+  kAnyLabel = 0,
+  kAllLabels = 1,
+  kMeanOfLabels = 2
+};
 
 /** @brief How the dimensions of a tree's sketch are chosen; see `sketch.h`. */
 enum SketchMethod : int { kProjection = 0, kSampling = 1, kTop = 2 };
@@ -23,8 +28,9 @@ enum SketchMethod : int { kProjection = 0, kSampling = 1, kTop = 2 };
 /** @brief Parameters of the updater `grow_multilabel_hist`. */
 struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   std::string split_method;
-  // XGBoost's parameter of the same name, read a second time: its default of 1 would stop trees
-  // early if labels are rare, and TrainParam does not tell a default from a given value.
+  // XGBoost's parameter of the same name, read a second time, for the objectives of this plugin:
+  // its default of 1 would stop trees early if labels are rare, and TrainParam does not tell a
+  // default from a given value.
   float min_child_weight;
   int min_child_weight_scope;
   int max_list_rows;
@@ -34,6 +40,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   int labels_per_tree;
   float cat_penalty;
   float cat_smoothing;
+  common::ParamArray<float> target_scale{"target_scale"};
 
   DMLC_DECLARE_PARAMETER(MultiLabelTrainParam) {
     DMLC_DECLARE_FIELD(split_method)
@@ -44,11 +51,14 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_default(0.0f)
         .describe("Minimum sum of instance weight (Hessian) needed in a child.");
     DMLC_DECLARE_FIELD(min_child_weight_scope)
+        .add_enum("auto", kScopeOfObjective)
         .add_enum("any", kAnyLabel)
         .add_enum("all", kAllLabels)
         .add_enum("mean", kMeanOfLabels)
-        .set_default(kAnyLabel)
-        .describe("Whether any label, all labels or their mean must reach min_child_weight.");
+        .set_default(kScopeOfObjective)
+        .describe(
+            "Whether any label, all labels or their mean must reach min_child_weight; auto: any "
+            "label with objectives of this plugin, the mean with others.");
     DMLC_DECLARE_FIELD(max_list_rows)
         .set_range(-1, 1 << 16)
         .set_default(-1)
@@ -82,12 +92,17 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_lower_bound(0.0f)
         .set_default(0.0f)
         .describe("Hessian of its node that a category has besides its own when it is sorted.");
+    DMLC_DECLARE_FIELD(target_scale)
+        .set_default(common::ParamArray<float>{"target_scale"})
+        .describe("Unit of each target, as a list: splits are searched as if all had the same.");
   }
 
   /** @brief Update from the user's arguments and the objective's name, which may be a short form.
    */
   void Configure(Args const& args, char const* objective = nullptr);
   [[nodiscard]] SplitMethod Method() const { return ParseSplitMethod(split_method); }
+  /** @brief Stop unless there are no units, or a finite, positive one for each target. */
+  void CheckTargetScale(std::size_t n_targets) const;
   /** @brief Number of trees among which a round shares out the labels. */
   [[nodiscard]] std::int32_t NumGroups(std::size_t n_labels) const {
     std::size_t const n = labels_per_tree;

@@ -19,6 +19,7 @@
 #include "../../../src/tree/param.h"              // for TrainParam
 #include "../objective/logistic_loss.h"           // for LogisticLoss
 #include "../param/param.h"                       // for MultiLabelTrainParam
+#include "../reductions.h"                        // for ForEachRun
 #include "data/aligned_array.h"                   // for AlignedArray
 #include "leaf_values.h"                          // for LabelGradients
 #include "sketch.h"                               // for Sketch, TreeKey
@@ -31,7 +32,7 @@
 namespace xgboost::multilabel {
 /** @brief Memory that a source leaves to the next round. */
 struct SourceMemory {
-  linalg::Matrix<GradientPair> sampled, derived;
+  linalg::Matrix<GradientPair> scaled, sampled, derived;
   std::vector<linalg::Matrix<GradientPair>> of_groups;
   std::vector<AlignedArray<float>> probabilities;  // signed ones, by group of labels
   std::vector<float> row_weights;
@@ -43,6 +44,23 @@ inline void CopyMatrix(linalg::MatrixView<GradientPair const> from,
   to->Reshape(from.Shape());
   auto const values = from.Values();
   std::copy(values.cbegin(), values.cend(), to->Data()->HostVector().begin());
+}
+
+/** @brief Divide the gradients of each target by its unit; Hessians stay. [n_rows, n_targets] */
+inline void DivideByUnits(Context const* ctx, linalg::MatrixView<GradientPair const> from,
+                          std::vector<float> const& units, linalg::Matrix<GradientPair>* to) {
+  constexpr std::size_t kRun = 256;  // rows that a thread takes at a time
+  CHECK(from.CContiguous());
+  to->Reshape(from.Shape());
+  auto const* pairs = from.Values().data();
+  auto* out = to->Data()->HostPointer();
+  ForEachRun(from.Shape(0), kRun, ctx->Threads(), [&](auto, auto begin, auto end) {
+    for (auto k = begin * units.size(); k < end * units.size(); k += units.size()) {
+      for (std::size_t j = 0; j < units.size(); ++j) {
+        out[k + j] = {pairs[k + j].GetGrad() / units[j], pairs[k + j].GetHess()};
+      }
+    }
+  });
 }
 
 class GradientSource {

@@ -119,6 +119,7 @@ class TreeGrower {
     }
     n_targets_ = gpair.Shape(1);
     n_features_ = info.num_col_;
+    is_sketch_ = is_sketch;
     stats_.clear();
     interactions_.Reset();
     interactions_.Configure(param_, n_features_);
@@ -152,7 +153,7 @@ class TreeGrower {
   /**
    * @brief Give the leaves of the tree that was grown last values for some labels.
    *
-   * @param gradients Gradients of these labels.
+   * @param gradients Gradients of these labels, divided by their units.
    * @param labels    Other labels have the value 0.
    */
   void SetLeafValues(LabelGradients const& gradients, std::vector<std::uint32_t> const& labels,
@@ -170,7 +171,7 @@ class TreeGrower {
             auto const weight = LabelWeight(rules_.reg, sum[0], sum[1]);
             weights[l * n_all_labels + labels[j]] =
                 (bounds.empty() ? static_cast<float>(weight) : bounds[l].Clip(j, weight)) *
-                param_.learning_rate;
+                param_.learning_rate * this->UnitOf(labels[j]);
           }
         });
     p_tree->SetLeaves(std::move(of_leaves.leaves), common::Span<float const>{weights});
@@ -181,6 +182,7 @@ class TreeGrower {
     this->AddNode(RegTree::kRoot, search_->RootSums(),
                   rules_.is_monotone ? WeightBounds{n_targets_} : WeightBounds{});
     auto weight = this->Weights(stats_[RegTree::kRoot].sums, stats_[RegTree::kRoot].bounds);
+    this->Rescale(&weight);
     auto sum_hess = this->SumHess(stats_[RegTree::kRoot].sums);
     if (p_tree->IsMultiTarget()) {
       for (auto& w : weight) {
@@ -259,6 +261,18 @@ class TreeGrower {
     return weights;
   }
 
+  /** @brief The unit of a label's weights in the tree. */
+  [[nodiscard]] float UnitOf(std::size_t label) const {
+    auto const& units = rules_.ml_param.target_scale;
+    return units.empty() ? 1.0f : units[label];
+  }
+  /** @brief Bring a node's weights to the units of the labels; those of a sketch have none. */
+  void Rescale(std::vector<float>* weights) const {
+    for (std::size_t j = 0; !is_sketch_ && j < weights->size(); ++j) {
+      (*weights)[j] *= this->UnitOf(j);
+    }
+  }
+
   /** @brief Threads for so many items with so many divisions each: one where these are few. */
   [[nodiscard]] std::int32_t ThreadsFor(std::size_t n_items, std::size_t n_each) const {
     constexpr std::size_t kFew = 1 << 12;
@@ -295,6 +309,9 @@ class TreeGrower {
       } else {
         bounds.left_weights = this->Weights(left_sums, bounds.left);
         bounds.right_weights = this->Weights(right_sums, bounds.right);
+      }
+      for (auto* weights : {&base_weight, &bounds.left_weights, &bounds.right_weights}) {
+        this->Rescale(weights);
       }
     });
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -359,6 +376,7 @@ class TreeGrower {
   SplitSearch* search_{nullptr};
   /** @brief Number of columns that are searched on: labels, or dimensions of a sketch. */
   std::size_t n_targets_{0};
+  bool is_sketch_{false};
   bst_feature_t n_features_{0};
   std::vector<NodeStats> stats_;  // by node index
 };

@@ -56,14 +56,20 @@ struct Regularisation {
   double max_delta_step{0.0};
   double min_child_weight{0.0};
   MinChildWeightScope scope{kAnyLabel};
+  /** @brief Whether a label may have a gradient where it has no Hessian. */
+  bool has_bare_gradients{false};
 
   Regularisation() = default;
-  Regularisation(tree::TrainParam const& p, MultiLabelTrainParam const& m)
+  /** @param own Whether the objective is one of this plugin; else the rules of XGBoost hold. */
+  Regularisation(tree::TrainParam const& p, MultiLabelTrainParam const& m, bool own)
       : lambda{p.reg_lambda},
         alpha{p.reg_alpha},
         max_delta_step{p.max_delta_step},
-        min_child_weight{m.min_child_weight},
-        scope{static_cast<MinChildWeightScope>(m.min_child_weight_scope)} {}
+        min_child_weight{own ? m.min_child_weight : p.min_child_weight},
+        scope{m.min_child_weight_scope != kScopeOfObjective
+                  ? static_cast<MinChildWeightScope>(m.min_child_weight_scope)
+              : own ? kAnyLabel
+                    : kMeanOfLabels} {}
 
   /** @brief The Hessian that a single label must reach to count. */
   [[nodiscard]] double LabelFloor() const {
@@ -78,7 +84,8 @@ struct Regularisation {
     if (alpha != 0.0 || max_delta_step != 0.0) {
       return LabelRule::kClipped;
     }
-    return this->LabelFloor() > 0.0 || lambda == 0.0 ? LabelRule::kFloored : LabelRule::kPlain;
+    bool const is_plain = this->LabelFloor() == 0.0 && lambda > 0.0 && !has_bare_gradients;
+    return is_plain ? LabelRule::kPlain : LabelRule::kFloored;
   }
 };
 

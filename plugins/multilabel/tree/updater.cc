@@ -20,12 +20,14 @@
 #include "../../../src/tree/param.h"                   // for TrainParam
 #include "../objective/logistic_loss.h"                // for LossOf, OffersLogisticLoss
 #include "../param/param.h"                            // for MultiLabelTrainParam
-#include "gradient_source.h"       // for DerivedGradients, GivenGradients, GradientSource
-#include "grower.h"                // for TreeGrower, Workspace
-#include "leaf_values.h"           // for BoundsOf, LabelGradients
-#include "margins.h"               // for AddToMargins, GrownTree
+#include "gradient_source.h"  // for DerivedGradients, DivideByUnits, GivenGradients, GradientSource
+#include "grower.h"           // for TreeGrower, Workspace
+#include "leaf_values.h"      // for BoundsOf, LabelGradients
+#include "margins.h"          // for AddToMargins, GrownTree
 #include "search/sketch_search.h"  // for SketchSearch
 #include "sketch.h"                // for Sketch, TreeKey
+#include "split_score.h"           // for Regularisation
+#include "stock_rules.h"           // for StockRules
 #include "xgboost/base.h"          // for GradientPair, bst_node_t
 #include "xgboost/context.h"       // for Context
 #include "xgboost/data.h"          // for DMatrix
@@ -63,20 +65,27 @@ class MultiLabelHistMaker : public TreeUpdater {
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
     this->CheckSupported(*param, *in_gpair, p_fmat->Info(), trees);
+    Regularisation const of_labels{*param, ml_param_, true};
     std::vector<GrownTree> grown(trees.size());
     Round const round{in_gpair->iteration, p_fmat, out_position, trees, &grown};
     auto* margins = trees.front()->IsMultiTarget() ? in_gpair->margins : nullptr;
     if (auto const* loss = LossOf(*in_gpair)) {
       CHECK(margins);
       DerivedGradients source{ctx_, *param, *loss, *margins, &workspace_.source};
-      this->GrowOnSketches(*param, round, &source);
+      this->GrowOnSketches(*param, of_labels, round, &source);
     } else {
-      GivenGradients source{ctx_, *param, std::as_const(*in_gpair).Grad()->HostView(),
-                            &workspace_.source};
+      auto gpair = std::as_const(*in_gpair).Grad()->HostView();
+      auto const reg = task_->updater ? of_labels : StockRules(ctx_, *param, ml_param_, gpair);
+      if (auto const& units = ml_param_.target_scale; !units.empty()) {
+        auto* scaled = &workspace_.source.scaled;
+        DivideByUnits(ctx_, gpair, units.Get(), scaled);
+        gpair = std::as_const(*scaled).HostView();
+      }
+      GivenGradients source{ctx_, *param, gpair, &workspace_.source};
       if (!in_gpair->HasValueGrad() && this->HasSketch(source.NumLabels())) {
-        this->GrowOnSketches(*param, round, &source);
+        this->GrowOnSketches(*param, reg, round, &source);
       } else {
-        this->GrowOnGiven(*param, *in_gpair, round, &source);
+        this->GrowOnGiven(*param, reg, *in_gpair, round, &source);
       }
     }
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -98,7 +107,8 @@ class MultiLabelHistMaker : public TreeUpdater {
     std::size_t const n_labels = obj->Targets(info);
     bool const is_uniform =
         param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
-    bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
+    bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.target_scale.empty() &&
+                          ml_param_.sketch_method == kProjection &&
                           this->IsSketched(n_labels / ml_param_.NumGroups(n_labels));
     auto* loss = supports ? offers->LossOn(info) : nullptr;
     // Gradients are derived for trees of all labels only.
@@ -144,11 +154,12 @@ class MultiLabelHistMaker : public TreeUpdater {
    *
    * @param planned The n-th on `workspace_.sketched[n]`.
    */
-  void GrowPlanned(TrainParam const& param, Round const& round, std::vector<PlannedTree>* planned) {
+  void GrowPlanned(TrainParam const& param, Regularisation const& reg, Round const& round,
+                   std::vector<PlannedTree>* planned) {
     bool const is_sketched = std::any_of(planned->cbegin(), planned->cend(), [&](auto const& plan) {
       return this->IsSketched(plan.labels.size());
     });
-    TreeRules const rules{param, ml_param_, !is_sketched};
+    TreeRules const rules{param, ml_param_, reg, !is_sketched};
     auto grow = [&](Context const* ctx, Workspace* workspace, std::size_t n) {
       auto& plan = (*planned)[n];
       TreeGrower grower{ctx, rules, std::move(plan.columns), workspace};
@@ -198,7 +209,8 @@ class MultiLabelHistMaker : public TreeUpdater {
   }
 
   /** @brief Grow trees on sketches of the gradients, or on groups of labels. */
-  void GrowOnSketches(TrainParam const& param, Round const& round, GradientSource* source) {
+  void GrowOnSketches(TrainParam const& param, Regularisation const& reg, Round const& round,
+                      GradientSource* source) {
     bool const own_rows = source->SamplesRows();
     std::uint64_t const n_groups = this->NumTargetGroups(source->NumLabels());
     auto groups = Sketch::DrawGroups({}, source->NumLabels(), 1);  // of labels
@@ -221,17 +233,17 @@ class MultiLabelHistMaker : public TreeUpdater {
           source->Project(ml_param_, key, labels, &workspace_.sketched[planned.size()]);
       planned.push_back({i, labels, gradients, this->DrawColumns(param, round.p_fmat)});
       if (own_rows || key.group + 1 == n_groups) {
-        this->GrowPlanned(param, round, &planned);
+        this->GrowPlanned(param, reg, round, &planned);
         planned.clear();
       }
     }
   }
 
   /** @brief Grow trees on the gradients of all labels, or on reduced ones: a sketch by the user. */
-  void GrowOnGiven(TrainParam const& param, GradientContainer const& gpair, Round const& round,
-                   GivenGradients* source) {
+  void GrowOnGiven(TrainParam const& param, Regularisation const& reg,
+                   GradientContainer const& gpair, Round const& round, GivenGradients* source) {
     bool const is_reduced = gpair.HasValueGrad();
-    TreeRules const rules{param, ml_param_, !is_reduced};
+    TreeRules const rules{param, ml_param_, reg, !is_reduced};
     for (std::size_t i = 0; i < round.trees.size(); ++i) {
       if (source->SamplesRows()) {
         source->SampleRows();
@@ -271,6 +283,10 @@ class MultiLabelHistMaker : public TreeUpdater {
     CHECK(!has_sketch || task_->updater || trees.front()->IsMultiTarget())
         << "sketch_size and labels_per_tree need the gradients of all labels at once: an objective "
            "`multilabel:*`, or multi_strategy=`multi_output_tree`.";
+    if (!ml_param_.target_scale.empty()) {
+      CHECK(!gpair.HasValueGrad()) << what << "target_scale with reduced gradients.";
+      ml_param_.CheckTargetScale(trees.front()->NumTargets());
+    }
   }
 
   ObjInfo const* task_;

@@ -197,3 +197,54 @@ def test_variants(name, arrays):
 def test_levels():
     X = np.array([[0.0, -1], [0.5, 0], [1, 3]], np.float32)
     np.testing.assert_array_equal(candidates.levels(X), [[0, 0], [16, 8], [31, 31]])
+
+
+TARGETS, CLASSES = "targets-80x5x4", "classes-80x5x3"
+
+
+def test_kinds_of_data(arrays):
+    kinds = [data.kind_of(name) for name in (TINY, "emotions", TARGETS, "wq", CLASSES)]
+    assert kinds == ["labels", "labels", "targets", "targets", "classes"]
+    _, Y = data.read_arrays(arrays(TARGETS))
+    assert Y.shape == (80, 4)
+    assert np.unique(Y).size == Y.size
+    _, Y = data.read_arrays(arrays(CLASSES))
+    assert Y.shape == (80, 1)
+    np.testing.assert_array_equal(np.unique(Y), [0, 1, 2])
+
+
+@pytest.mark.parametrize("name", [TARGETS, CLASSES])
+def test_outputs_fit_as_well_as_stock(name, arrays):
+    file = arrays(name)
+    loss = {
+        candidate: run.measure(
+            replace(JOB, suite="outputs", data=name, candidate=candidate), file, Goal(99.0)
+        )["log_loss"]
+        for candidate in ("ours", "sketched", "auto", "multi_output_tree", "one_output_per_tree")
+    }
+    assert loss["ours"] == pytest.approx(loss["multi_output_tree"], rel=1e-3)
+    assert max(loss.values()) < {TARGETS: 1.0, CLASSES: np.log(3)}[name]
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "catboost"])
+@pytest.mark.parametrize("name", [TARGETS, CLASSES])
+def test_peers_continue_the_training_of_outputs(name, library, arrays):
+    """Round by round they predict what they predict after all rounds."""
+    pytest.importorskip(library)
+    X, Y = data.read_arrays(arrays(name))
+    candidate = candidates.make_candidate(replace(JOB, data=name, candidate=library))
+    matrix = candidate.build(X, Y)
+    steps = candidate.steps(matrix, [X], iter([1, 2, 50]), 99.0)
+    (_, second) = (next(steps) for _ in range(2))
+    expected = candidate.predict(candidate.train(candidate.build(X, Y)), X)
+    np.testing.assert_allclose(second.predictions[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_losses_of_outputs():
+    Y = np.array([[0.0, 5.0], [2.0, 9.0]], np.float32)
+    assert trainings.unexplained(Y, np.array([[1.0, 7.0], [1.0, 7.0]])) == pytest.approx(1.0)
+    assert trainings.unexplained(Y, Y) == 0
+    loss = trainings.log_loss_of_classes(
+        np.array([[1.0], [0.0]]), np.array([[0.5, 0.5], [0.25, 0.75]])
+    )
+    assert loss == pytest.approx((np.log(2) + np.log(4)) / 2)

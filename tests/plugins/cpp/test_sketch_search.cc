@@ -138,7 +138,7 @@ struct Grower {
   std::vector<Node> Grow(std::int32_t n_threads, bool keeps, std::size_t max_depth,
                          std::vector<std::uint8_t> const& allowed, Check&& check) {
     auto const ctx = WithThreads(n_threads);
-    TreeRules const rules{param, ml_param, true};
+    TreeRules const rules{param, ml_param, Regularisation{param, ml_param, true}, true};
     TreeData const data{this->Pairs(), matrix.get()};
     CHECK(SketchSearch::Supports(&ctx, rules, data));
     search.Begin(&ctx, rules, data);

@@ -54,7 +54,7 @@ def test_objective_alone_grows_vector_leaf_trees_with_our_updater(matrix):
     booster = xgb.train({"objective": "multilabel:logistic"}, matrix, 3)
     assert updater_config(booster)["split_method"] == "sumGain"
     assert updater_config(booster)["min_child_weight"] == "0"
-    assert updater_config(booster)["min_child_weight_scope"] == "any"
+    assert updater_config(booster)["min_child_weight_scope"] == "auto"
     assert len(booster.get_dump()) == 3  # one tree a round
     model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]["model"]
     assert model["trees"][0]["tree_param"]["size_leaf_vector"] == str(N_LABELS)
@@ -341,7 +341,7 @@ def train(params=(), X=X, Y=Y, **data):
             "`multilabel:maxGain` conflicts with split_method=`sumGain`",
         ),
         ({"min_child_weight": -1}, "min_child_weight"),
-        ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'mean'}"),
+        ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'auto', 'mean'}"),
         ({"monotone_constraints": "(1,0,0,1)"}, "has 4 entries for 3 features"),
         ({"multi_strategy": "one_output_per_tree"}, "grows trees for all labels"),
         ({"tree_method": "exact"}, "Only the hist tree method is supported"),

@@ -11,6 +11,7 @@ from sklearn.utils import Tags, get_tags
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.domains import Classifier, Either, Number
+from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
 from xdcc.comparators.baselines.label_model import EstimatorModel, LabelModel, XGBModel
@@ -52,7 +53,7 @@ _ENTRIES = {
 """Docstring entries of both, in addition to those of all estimators."""
 
 
-class PerLabelClassifier(BoosterEstimator):
+class PerLabelClassifier(BoosterEstimator, MultiLabelEstimator):
     """A model for each label: XGBoost, or copies of a scikit-learn classifier."""
 
     _entries = MappingProxyType(_ENTRIES)

@@ -51,7 +51,8 @@ struct LabelSearchParam {
     if (steps || reg.lambda == 0.0) {
       return ScanRule::kClipped;
     }
-    if (reg.LabelFloor() > 0.0 || (reg.MeanFloor() > 0.0 && reg.alpha != 0.0)) {
+    if (reg.LabelFloor() > 0.0 || reg.has_bare_gradients ||
+        (reg.MeanFloor() > 0.0 && reg.alpha != 0.0)) {
       return ScanRule::kCounted;
     }
     return reg.alpha != 0.0        ? ScanRule::kShrunk

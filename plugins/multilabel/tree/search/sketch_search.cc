@@ -44,10 +44,12 @@ bool OnAllWorkers(Context const* ctx, bool here) {
 bool SketchSearch::Supports(Context const* ctx, TreeRules const& rules, TreeData const& data) {
   auto const& reg = rules.reg;
   auto const n = data.gpair.Shape(1);
-  // A label without Hessian is no division by zero, and a floor is for one of them only.
-  bool const follows_rules =
-      !rules.is_monotone && reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
-      (n == 1 || reg.min_child_weight == 0.0) && rules.ml_param.Method() == SplitMethod::kSumGain;
+  // A label without Hessian is no division by zero and has no gradient, and a floor is for one of
+  // them only.
+  bool const follows_rules = !rules.is_monotone && reg.lambda > 0.0 && !reg.has_bare_gradients &&
+                             reg.Rule() != LabelRule::kClipped &&
+                             (n == 1 || reg.min_child_weight == 0.0) &&
+                             rules.ml_param.Method() == SplitMethod::kSumGain;
   return follows_rules && n <= kMaxDimensions && OnAllWorkers(ctx, data.p_fmat->SingleColBlock());
 }
 

@@ -35,10 +35,11 @@ struct TreeRules {
   SplitEvaluator::Kernels kernels;
 
   /** @param on_labels Whether the gradients are those of labels. */
-  TreeRules(tree::TrainParam const& param, MultiLabelTrainParam const& ml_param, bool on_labels)
+  TreeRules(tree::TrainParam const& param, MultiLabelTrainParam const& ml_param,
+            Regularisation const& reg, bool on_labels)
       : param{param},
         ml_param{ml_param},
-        reg{param, ml_param},
+        reg{reg},
         is_monotone{on_labels && param.HasMonotone()},
         kernels{SplitEvaluator::Choose(ml_param.Method(),
                                        is_monotone ? LabelRule::kBounded : reg.Rule())} {}

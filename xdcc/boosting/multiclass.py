@@ -1,0 +1,296 @@
+"""``MultiClassXGBClassifier``: one booster whose trees are grown for all classes at once."""
+
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags, assert_all_finite, column_or_1d, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
+
+from xdcc.base.domains import Choice, Either
+from xdcc.base.estimator import EvalSet
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import check_weight
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
+from xdcc.boosting.sketch_choice import choose_sketch
+
+
+class _ClassWeights:
+    """Domain: weights by class."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a mapping."""
+        return isinstance(value, Mapping)
+
+    def __str__(self) -> str:
+        """Describe it."""
+        return "a dict of weights by class"
+
+
+class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
+    """Boosted trees for many classes, each tree grown for all of them.
+
+    Every leaf holds a value per class, and a split is scored over all classes; the loss is the
+    cross entropy of XGBoost's ``multi:softprob``. With ``sketch_size=0`` trees are those of
+    XGBoost's own vector leaves (``multi_strategy="multi_output_tree"``).
+
+    Needs the XGBoost of this project (``third_party/xgboost``).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; ``"balanced"`` is inverse to their frequencies. They multiply the
+        weights of the rows.
+    sketch_size : int or "auto", default="auto"
+        Number of sketch dimensions (random projections of the classes' gradients) in which a tree's
+        splits are searched; its leaf values come from all classes. 0: the classes themselves.
+        ``"auto"`` is 1.
+    sketch_method : {"projection", "sampling", "top"}, default="projection"
+        Project the gradients of all classes at random, draw classes in proportion to their
+        gradients, or take those with the largest.
+    outputs_per_tree : int, "auto" or None, default=None
+        Largest number of classes of a tree: every boosting round deals out the classes anew and
+        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
+        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
+        ``"auto"`` if `sketch_size` is, else all.
+    n_estimators : int, default=100
+        Number of boosting rounds.
+    max_depth : int, default=6
+        Largest depth of a tree; 0 is no limit.
+    learning_rate : float, default=0.3
+        Factor by which a tree's leaf values are shrunk.
+    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
+int, default="sumGain"
+        How a split is scored over the classes.
+    reg_lambda : float, default=1.0
+        L2 regularisation.
+    max_bin : int, default=256
+        Largest number of bins per feature.
+    random_state : int, RandomState instance or None, default=None
+        Seed of row and column samples and of sketches; None is the seed 0.
+    {n_jobs}
+    eval_metric : str or list of str, default=None
+        Metrics of XGBoost that are evaluated on `eval_set` in every boosting round, such as
+        `mlogloss` (the default) or `merror`.
+    early_stopping_rounds : int, default=None
+        Stop when the last metric has not improved on the last pair of `eval_set` for so many
+        boosting rounds; predictions then use the best one.
+    callbacks : list of xgboost.callback.TrainingCallback, default=None
+        Called by `fit` in every boosting round, as by `xgboost.train`.
+    importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
+        Type of `feature_importances_`.
+    {sparse_zeros}
+    verbose : int, default=0
+        Whether to print the metrics on `eval_set` in every boosting round.
+    **booster_params
+        Further parameters of the booster, by these names:
+
+        {booster_params}
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster
+        The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
+    best_iteration_ : int
+        Index of the last boosting round that predictions use.
+    sketch_size_, labels_per_tree_ : int
+        Settings with which the trees were grown.
+    evals_result_ : dict
+        Values of the metrics: ``{"validation_0": {"mlogloss": [...]}}``.
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+    {categories}
+    {sparse_X}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MultiClassXGBClassifier(n_estimators=20).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape, bool(model.score(X, y) > 0.95)
+    ((2, 3), True)
+    """
+
+    _stored = MappingProxyType({"classes_": NDArray[Any]})
+    _domains = MappingProxyType(
+        {
+            **SingleBooster._domains,
+            "class_weight": Either(_ClassWeights(), Choice(("balanced",)), None),
+        }
+    )
+    _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
+    _objectives = "multi:softprob"
+    _outputs = "classes"
+
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
+    sketch_size: int | Literal["auto"] = "auto"
+    outputs_per_tree: int | Literal["auto"] | None = None
+
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: more than two classes."""
+        tags = super().__sklearn_tags__()
+        assert tags.classifier_tags is not None
+        tags.classifier_tags.multi_class = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        eval_set: EvalSet | None = None,
+        xgb_model: "MultiClassXGBClassifier | xgb.Booster | str | os.PathLike[str] | None" = None,
+    ) -> Self:
+        """Train the booster.
+
+        Parameters
+        ----------
+        {X}
+        y : array-like of shape (n_samples,)
+            Classes, two at least: numbers or text.
+        {sample_weight}
+        eval_set : sequence of pairs (X, y), optional
+            Data on which `eval_metric` is evaluated in every boosting round.
+        xgb_model : MultiClassXGBClassifier, xgboost.Booster or path-like, optional
+            Continue from this model: `n_estimators` further boosting rounds follow its own.
+
+        Returns
+        -------
+        self : MultiClassXGBClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown, the data are not as described or not those of
+            `xgb_model`, or there is one class only.
+        TypeError
+            If `xgb_model` is not a model.
+        PluginMissingError
+            If the installed XGBoost has no multi-label plugin.
+        """
+        if self.class_weight is not None:
+            self._check_params()
+            given = check_weight(sample_weight, len(column_or_1d(y)))
+            by_class = compute_sample_weight(self.class_weight, y)
+            sample_weight = by_class if given is None else by_class * given
+        self._train(X, y, sample_weight, eval_set, xgb_model)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Probability of every class.
+
+        {takes_X}
+
+        Returns
+        -------
+        float array of shape (n_samples, n_classes)
+            In the order of `classes_`.
+
+        {raises_in_predict}
+        """
+        return self._predicted(self._check_X(X), "value")
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class.
+
+        {takes_X}
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Classes.
+
+        {raises_in_predict}
+        """
+        margins = self._predicted(self._check_X(X), "margin")
+        return np.asarray(self.classes_[np.argmax(margins, axis=1)])
+
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.classes_)
+
+    @property
+    def _output_names(self) -> NDArray[Any]:
+        return self.classes_
+
+    def _verbosity(self) -> int:
+        return 0
+
+    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
+        return self.classes_ if n_dims == 2 else np.array(["class"], dtype=object)
+
+    def _of_objective(self, data: FitData) -> dict[str, Any]:
+        return {"objective": "multi:softprob", "num_class": len(self.classes_), **VECTOR_LEAVES}
+
+    def _examples_of_y(self) -> NDArray[np.float32]:
+        return np.arange(len(self.classes_), dtype=np.float32)
+
+    def _sketch(
+        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
+    ) -> dict[str, int]:
+        def loss_on(rows: FitData) -> Callable[[NDArray[np.float32]], float]:
+            at = np.arange(len(rows.Y)), rows.Y[:, 0].astype(np.intp)
+
+            def loss(proba: NDArray[np.float32]) -> float:
+                likely = np.maximum(proba[at], np.finfo(np.float32).tiny)
+                return -float((rows.weight * np.log(likely)).sum())
+
+            return loss
+
+        return choose_sketch(params, data, loss_on=loss_on, n_outputs=len(self.classes_))
+
+    def _check_Y(self, Y: Any) -> FitData:
+        if Y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        y = _column(Y, "y")
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got one class, {classes[0]!r}."
+            )
+        return FitData(None, _codes(codes), None, learned={"classes_": classes})
+
+    def _check_Y_of(
+        self, earlier: Any, X: Features, Y: Any, what: str = "y"
+    ) -> NDArray[np.float32]:
+        y, classes = _column(Y, what), earlier.classes_
+        unknown = np.setdiff1d(y, classes)
+        if len(unknown):
+            shown = ", ".join(map(repr, classes[:5].tolist())) + (
+                ", ..." if classes[5:].size else ""
+            )
+            raise ValueError(
+                f"{what} holds the class {unknown[0]!r}, but in fit the classes were {shown}."
+            )
+        check_consistent_length(X, y)
+        return _codes(np.searchsorted(classes, y))
+
+
+def _column(y: Any, what: str) -> NDArray[Any]:
+    column = column_or_1d(y, warn=True)
+    assert_all_finite(column, input_name=what)
+    return column
+
+
+def _codes(codes: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Make a column of positions among the classes."""
+    return codes.astype(np.float32)[:, np.newaxis]

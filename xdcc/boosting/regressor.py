@@ -1,0 +1,412 @@
+"""``MultiTargetXGBRegressor``: one booster whose trees predict all targets at once.
+
+XGBoost's own objectives, with the vector leaves of the plugin. Splits are searched on gradients in
+units of the targets, so that a target in large units does not drown the others; leaf values are in
+the units of Y.
+"""
+
+import os
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_consistent_length
+
+from xdcc.base.domains import Choice, Number, Switch
+from xdcc.base.estimator import EvalSet
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
+from xdcc.base.frames import as_pandas
+from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
+from xdcc.boosting.sketch_choice import choose_sketch
+
+OBJECTIVES = (
+    "reg:squarederror",
+    "reg:absoluteerror",
+    "reg:pseudohubererror",
+    "reg:squaredlogerror",
+    "reg:logistic",
+    "reg:gamma",
+    "reg:tweedie",
+    "count:poisson",
+)
+"""Losses that are sums over the targets: a target that is unknown adds nothing."""
+
+
+class MultiTargetXGBRegressor(RegressorMixin, SingleBooster):
+    """Boosted trees for many numeric targets, each tree grown for all of them.
+
+    Every leaf holds a value per target, and a split is scored over all targets. With
+    ``sketch_size=0`` and ``scale_targets=False`` trees are those of XGBoost's own vector leaves
+    (``multi_strategy="multi_output_tree"``).
+
+    Needs the XGBoost of this project (``third_party/xgboost``).
+
+    Parameters
+    ----------
+    objective : {"reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", \
+"reg:squaredlogerror", "reg:logistic", "reg:gamma", "reg:tweedie", "count:poisson"}, \
+default="reg:squarederror"
+        The loss, XGBoost's own.
+    huber_slope : float, default=1.0
+        Of ``"reg:pseudohubererror"``: residuals above it count about linearly. In units of Y.
+    tweedie_variance_power : float, default=1.5
+        Of ``"reg:tweedie"``, from 1 to 2.
+    scale_targets : bool, default=True
+        Whether splits are searched on gradients that are divided by the spread of their target:
+        the fit then does not depend on the units of the targets. `reg_alpha` and `max_delta_step`
+        are in these units.
+    sketch_size : int or "auto", default="auto"
+        Number of sketch dimensions (random projections of the targets' gradients) in which a tree's
+        splits are searched; its leaf values come from all targets. 0: the targets themselves.
+        ``"auto"`` is 1.
+    sketch_method : {"projection", "sampling", "top"}, default="projection"
+        Project the gradients of all targets at random, draw targets in proportion to their
+        gradients, or take those with the largest.
+    outputs_per_tree : int, "auto" or None, default=None
+        Largest number of targets of a tree: every boosting round deals out the targets anew and
+        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
+        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
+        ``"auto"`` if `sketch_size` is, else all.
+    n_estimators : int, default=100
+        Number of boosting rounds.
+    max_depth : int, default=6
+        Largest depth of a tree; 0 is no limit.
+    learning_rate : float, default=0.3
+        Factor by which a tree's leaf values are shrunk.
+    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
+int, default="sumGain"
+        How a split is scored over the targets.
+    reg_lambda : float, default=1.0
+        L2 regularisation.
+    max_bin : int, default=256
+        Largest number of bins per feature.
+    random_state : int, RandomState instance or None, default=None
+        Seed of row and column samples and of sketches; None is the seed 0.
+    {n_jobs}
+    eval_metric : str or list of str, default=None
+        Metrics of XGBoost that are evaluated on `eval_set` in every boosting round, such as `rmse`
+        or `mae`, over all targets in the units of Y; by default that of the objective.
+    early_stopping_rounds : int, default=None
+        Stop when the last metric has not improved on the last pair of `eval_set` for so many
+        boosting rounds; predictions then use the best one.
+    callbacks : list of xgboost.callback.TrainingCallback, default=None
+        Called by `fit` in every boosting round, as by `xgboost.train`.
+    importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
+        Type of `feature_importances_`.
+    {sparse_zeros}
+    verbose : int, default=0
+        Whether to print the metrics on `eval_set` in every boosting round.
+    **booster_params
+        Further parameters of the booster, by these names:
+
+        {booster_params}
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster
+        The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
+    best_iteration_ : int
+        Index of the last boosting round that predictions use.
+    sketch_size_, labels_per_tree_ : int
+        Settings with which the trees were grown.
+    evals_result_ : dict
+        Values of the metrics: ``{"validation_0": {"rmse": [...]}}``.
+    n_targets_ : int
+        Number of targets.
+    target_names_ : array of str of shape (n_targets,)
+        Column names of a DataFrame, else `target_0`, `target_1` and so on.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+    {categories}
+    {sparse_X}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> data = load_linnerud(as_frame=True)
+    >>> model = MultiTargetXGBRegressor(n_estimators=50, random_state=0)
+    >>> model.fit(data.data, data.target).predict(data.data).shape
+    (20, 3)
+    >>> model.target_names_
+    array(['Weight', 'Waist', 'Pulse'], dtype=object)
+    """
+
+    _stored = MappingProxyType(
+        {
+            "n_targets_": int,
+            "target_names_": NDArray[np.object_],
+            "_targets_are_named": bool,
+            "_has_one_target": bool,
+        }
+    )
+    _domains = MappingProxyType(
+        {
+            **SingleBooster._domains,
+            "objective": Choice(OBJECTIVES),
+            "huber_slope": Number(low=0, low_open=True),
+            "tweedie_variance_power": Number(low=1, high=2, high_open=True),
+            "scale_targets": Switch(),
+        }
+    )
+    _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
+    _outputs = "targets"
+
+    objective: str = "reg:squarederror"
+    huber_slope: float = 1.0
+    tweedie_variance_power: float = 1.5
+    scale_targets: bool = True
+    sketch_size: int | Literal["auto"] = "auto"
+    outputs_per_tree: int | Literal["auto"] | None = None
+
+    n_targets_: int
+    target_names_: NDArray[np.object_]
+    _targets_are_named: bool
+    _has_one_target: bool
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        eval_set: EvalSet | None = None,
+        xgb_model: "MultiTargetXGBRegressor | xgb.Booster | str | os.PathLike[str] | None" = None,
+    ) -> Self:
+        """Train the booster.
+
+        Parameters
+        ----------
+        {X}
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_targets), or \
+(n_samples,)
+            Finite numbers, or NaN where a target is unknown.
+        {sample_weight}
+        eval_set : sequence of pairs (X, Y), optional
+            Data on which `eval_metric` is evaluated in every boosting round.
+        xgb_model : MultiTargetXGBRegressor, xgboost.Booster or path-like, optional
+            Continue from this model: `n_estimators` further boosting rounds follow its own.
+
+        Returns
+        -------
+        self : MultiTargetXGBRegressor
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown, the data are not as described or not those of
+            `xgb_model`, or a target is unknown in every row or outside the domain of the objective.
+        TypeError
+            If `xgb_model` is not a model.
+        PluginMissingError
+            If the installed XGBoost has no multi-label plugin.
+        """
+        self._train(X, Y, sample_weight, eval_set, xgb_model)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the targets.
+
+        {takes_X}
+
+        Returns
+        -------
+        float array of shape (n_samples, n_targets), or (n_samples,) if Y had one dimension
+            In the units of Y.
+
+        {raises_in_predict}
+        """
+        found = self._predicted(self._check_X(X), "value").astype(np.float64)
+        return found[:, 0] if self._has_one_target else found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Mean over the targets of R², the share of the variance that predictions explain.
+
+        Parameters
+        ----------
+        {X}
+        y : array-like, sparse matrix, DataFrame or Series
+            Targets in the form of those in `fit`; NaN where one is unknown.
+        {sample_weight}
+
+        Returns
+        -------
+        float
+            At most 1; a constant prediction of the mean has 0.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X or y is not as described, or y has other targets than in `fit`.
+        """
+        features = self._check_X(X)
+        truth = self._check_Y_of(self, features, y)
+        weight = check_weight(sample_weight, len(truth))
+        predicted = self._predicted(features, "value")
+        scores = []
+        for column, of_column in zip(truth.T, predicted.T, strict=True):
+            known = ~np.isnan(column)
+            if known.any():
+                own = None if weight is None else weight[known]
+                scores.append(r2_score(column[known], of_column[known], sample_weight=own))
+        return float(np.mean(scores))
+
+    @property
+    def _n_outputs(self) -> int:
+        return self.n_targets_
+
+    @property
+    def _output_names(self) -> NDArray[Any]:
+        return self.target_names_
+
+    def _verbosity(self) -> int:
+        return 0
+
+    @property
+    def _objectives(self) -> str:  # type: ignore[override]
+        return self.objective
+
+    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
+        return self.target_names_
+
+    def _of_objective(self, data: FitData) -> dict[str, Any]:
+        params: dict[str, Any] = {
+            "objective": self.objective,
+            "allow_unknown_labels": True,
+            **VECTOR_LEAVES,
+        }
+        if self.objective == "reg:pseudohubererror":
+            params["huber_slope"] = self.huber_slope
+        if self.objective == "reg:tweedie":
+            params["tweedie_variance_power"] = self.tweedie_variance_power
+        if self.scale_targets:
+            params["target_scale"] = self._scale(data).tolist()
+        return params
+
+    def _scale(self, data: FitData) -> NDArray[np.float32]:
+        """Compute the spread of each target, relative to what its objective expects.
+
+        The root of sum g² / sum h at the mean m, the dispersion of a generalised linear model with
+        the variance V(m): the standard deviation for squared error, and 1 for zeros and ones.
+        """
+        known, weight = data.known, data.weight[:, np.newaxis]
+        weight = np.where(known, weight, 0.0)
+        Y = np.where(known, data.Y, 0.0).astype(np.float64)
+        total = weight.sum(axis=0)
+        mean = (weight * Y).sum(axis=0) / total
+        variance = (weight * (Y - mean) ** 2).sum(axis=0) / total
+        expected = {
+            "count:poisson": mean,
+            "reg:gamma": mean**2,
+            "reg:tweedie": np.abs(mean) ** self.tweedie_variance_power,
+            "reg:logistic": mean * (1 - mean),
+        }.get(self.objective, np.ones_like(mean))
+        ratio = np.divide(variance, expected, out=np.ones_like(mean), where=expected > 0)
+        # A target that is constant has no spread, and no gradient.
+        scale = np.sqrt(ratio).astype(np.float32)
+        return np.where(scale > 0, scale, np.float32(1))
+
+    def _examples_of_y(self) -> NDArray[np.float32]:
+        return np.array([[0.25], [0.75]], np.float32).repeat(self.n_targets_, axis=1)
+
+    def _sketch(
+        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
+    ) -> dict[str, int]:
+        def loss_on(rows: FitData) -> Callable[[NDArray[np.float32]], float]:
+            # Without it the race, too, goes by the units of targets.
+            scale = np.asarray(params.get("target_scale", 1.0))
+            weight = rows.weight[:, np.newaxis]
+
+            def loss(predicted: NDArray[np.float32]) -> float:
+                error = (predicted - rows.Y) / scale
+                is_absolute = self.objective == "reg:absoluteerror"
+                return float(np.nansum(weight * (np.abs(error) if is_absolute else error**2)))
+
+            return loss
+
+        if self.n_targets_ == 1:
+            return {"sketch_size": 0, "labels_per_tree": 0}
+        return choose_sketch(params, data, loss_on=loss_on)
+
+    def _check_Y(self, Y: Any) -> FitData:
+        if Y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        Y = as_pandas(Y, "Y")
+        rows = _target_rows(Y)
+        if hasattr(Y, "columns"):
+            names = [str(name) for name in Y.columns]
+        elif getattr(Y, "name", None) is not None:
+            names = [str(Y.name)]
+        else:
+            names = [f"target_{j}" for j in range(rows.shape[1])]
+        learned = {
+            "n_targets_": len(names),
+            "target_names_": np.array(names, dtype=object),
+            "_targets_are_named": hasattr(Y, "columns"),
+            "_has_one_target": len(LabelRows(Y).shape) == 1,
+        }
+        return FitData(None, _finite(rows, names, "y"), None, learned=learned)
+
+    def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
+        listed = ", ".join(map(repr, data.learned["target_names_"][unknown]))
+        raise ValueError(f"Unknown (NaN) in every row that counts: target {listed}.")
+
+    def _check_Y_of(
+        self, earlier: Any, X: Features, Y: Any, what: str = "Y"
+    ) -> NDArray[np.float32]:
+        Y = as_pandas(Y, what)
+        names = earlier.target_names_.tolist()
+        if earlier._targets_are_named:
+            Y = labels_in_order(Y, names, what)
+        rows = _target_rows(Y)
+        if rows.shape[1] != len(names):
+            raise ValueError(
+                f"{what} has {rows.shape[1]} targets, but in fit there were {len(names)}."
+            )
+        checked = _finite(rows, names, what)
+        check_consistent_length(X, checked)
+        return checked
+
+
+def _target_rows(Y: Any) -> LabelRows:
+    rows = LabelRows(Y, one_label=True)
+    if len(rows.shape) != 2 or rows.shape[1] == 0:
+        raise ValueError(
+            f"Y has shape {rows.shape}; it must be (n_samples, n_targets), with a target, or "
+            "(n_samples,)."
+        )
+    return rows
+
+
+def _finite(rows: LabelRows, names: list[str], what: str) -> NDArray[np.float32]:
+    """Read targets as finite numbers or NaN, `(n_samples, n_targets)`."""
+    with np.errstate(over="ignore"):
+        Y = np.asarray(rows.block(slice(0, rows.shape[0])), np.float32)
+    if np.isinf(Y).any():
+        row, column = np.argwhere(np.isinf(Y))[0]
+        raise ValueError(
+            f"Input {what} contains infinity or a value too large for dtype('float64'), in row "
+            f"{row} for target {names[column]!r}: {rows.entry(row, column)!r}."
+        )
+    return Y.copy()

@@ -1,0 +1,253 @@
+"""``SingleBooster``: an estimator on one booster whose trees predict all outputs at once.
+
+It trains and reads the booster. What the outputs are (labels, targets, or classes) and which loss
+they have is up to its subclasses.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.base.booster_estimator import TreeBoosterEstimator
+from xdcc.base.booster_parameters import settle_on_data
+from xdcc.base.categories import feature_types
+from xdcc.base.contributions import Contributions
+from xdcc.base.domains import Choice, Either, Number
+from xdcc.base.estimator import EvalSet
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
+from xdcc.base.plugin import require_plugin
+from xdcc.base.threads import n_threads
+from xdcc.boosting.earlier_model import check_belongs, earlier_booster
+from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
+from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
+
+VECTOR_LEAVES = MappingProxyType(
+    {
+        "multi_strategy": "multi_output_tree",
+        "tree_method": "hist",
+        "updater": "grow_multilabel_hist",
+    }
+)
+"""Parameters by which XGBoost's own objectives get the trees of the plugin."""
+
+
+class Callbacks:
+    """Callbacks of XGBoost, or None."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a sequence of callbacks, or None."""
+        return value is None or (
+            isinstance(value, Sequence)
+            and all(isinstance(entry, xgb.callback.TrainingCallback) for entry in value)
+        )
+
+    def __str__(self) -> str:
+        """Describe them."""
+        return "a list of xgboost.callback.TrainingCallback, or None"
+
+
+class SingleBooster(TreeBoosterEstimator):
+    """An estimator on one booster.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> isinstance(model, SingleBooster), model.get_booster().num_boosted_rounds()
+    (True, 5)
+    """
+
+    _stored = MappingProxyType(
+        {
+            "booster_": xgb.Booster,
+            "best_iteration_": int,
+            "evals_result_": dict[str, dict[str, list[float]]],
+            "sketch_size_": int,
+            "labels_per_tree_": int,
+        }
+    )
+    _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            **TreeBoosterEstimator._domains,
+            "early_stopping_rounds": Either(Number(low=1, whole=True), None),
+            "eval_metric": MetricNames(),
+            "callbacks": Callbacks(),
+            "importance_type": Choice(IMPORTANCE_TYPES),
+        }
+    )
+    _objectives: ClassVar[str]
+    """Prefix of the objectives of models that training can continue from."""
+    _outputs: ClassVar[str]
+    """What the outputs are called in messages."""
+
+    sketch_size: int | Literal["auto"] = 0
+    sketch_method: str = "projection"
+    eval_metric: str | list[str] | None = None
+    early_stopping_rounds: int | None = None
+    callbacks: Sequence[xgb.callback.TrainingCallback] | None = None
+    importance_type: ImportanceType = "gain"
+
+    @property
+    @abstractmethod
+    def _n_outputs(self) -> int:
+        """Number of values in a leaf, once the data are known."""
+
+    @property
+    @abstractmethod
+    def _output_names(self) -> NDArray[Any]:
+        """Names of these values."""
+
+    @abstractmethod
+    def _of_objective(self, data: FitData) -> dict[str, Any]:
+        """Parameters that say what is learned."""
+
+    @abstractmethod
+    def _examples_of_y(self) -> NDArray[np.float32]:
+        """Make a valid Y of a few rows, on which metrics can be tried."""
+
+    @abstractmethod
+    def _sketch(
+        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
+    ) -> dict[str, int]:
+        """Choose the settings of sketches that are ``"auto"``."""
+
+    def _verbosity(self) -> int:
+        """Return what XGBoost prints; it would warn of the updater in `VECTOR_LEAVES`."""
+        return int(xgb.get_config()["verbosity"])
+
+    def _train(
+        self, X: Any, Y: Any, sample_weight: Any, eval_set: EvalSet | None, xgb_model: Any
+    ) -> None:
+        """Train the booster, on new data or from an earlier model."""
+        params = self._native_booster_params()
+        self._check_params()
+        if self.early_stopping_rounds is not None and not eval_set:
+            raise ValueError("early_stopping_rounds needs an eval_set to watch.")
+        require_plugin(type(self).__name__)
+        start: xgb.Booster | None = None
+        if isinstance(xgb_model, type(self)):
+            check_is_fitted(xgb_model)
+            start = xgb_model._booster_that_predicts()
+            data = self._continue_fit(xgb_model, X, Y, sample_weight)
+        else:
+            data = self._begin_fit(X, Y, sample_weight)
+            if xgb_model is not None:
+                start = earlier_booster(xgb_model, self._objectives, type(self).__name__)
+                check_belongs(start, self)
+        metrics = metric_names(self.eval_metric)
+        check_eval_metric(
+            metrics, self._of_objective(data), self._examples_of_y(), is_measured=bool(eval_set)
+        )
+        train = data.matrix(params.get("nthread"))
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        with xgb.config_context(verbosity=params.get("verbosity", self._verbosity())):
+            params = self._settled(params, data, train)
+            if metrics:
+                params["eval_metric"] = metrics
+            self.booster_ = xgb.train(
+                params,
+                train,
+                num_boost_round=self.n_estimators,
+                evals=self._eval_matrices(eval_set),
+                evals_result=self.evals_result_,
+                early_stopping_rounds=self.early_stopping_rounds,
+                verbose_eval=bool(self.verbose),
+                callbacks=None if self.callbacks is None else list(self.callbacks),
+                xgb_model=None if start is None else nameless(start),
+            )
+        stops_early = self.early_stopping_rounds is not None or any(
+            isinstance(callback, xgb.callback.EarlyStopping) for callback in self.callbacks or ()
+        )
+        self.best_iteration_ = (
+            self.booster_.best_iteration if stops_early else self.booster_.num_boosted_rounds() - 1
+        )
+        if hasattr(self, "feature_names_in_"):
+            # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
+            self.booster_.feature_names = list(self.feature_names_in_)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much the trees that predict use each feature, by `importance_type`.
+
+        Returns
+        -------
+        float array of shape (n_features,)
+            Sums to 1; zeros if there is no split at all.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `importance_type` is unknown.
+        """
+        check_is_fitted(self)
+        self._check_params()
+        trees = self._booster_that_predicts()
+        found = column_importance([trees], self.n_features_in_, self.importance_type)
+        importance = np.nan_to_num(found)
+        total = importance.sum()
+        return importance / total if total > 0 else importance
+
+    def get_booster(self) -> xgb.Booster:
+        """Return the trees, by the name that XGBoost's own estimators use.
+
+        Returns
+        -------
+        xgboost.Booster
+            As in `booster_`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        return self.booster_
+
+    def _settled(
+        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
+    ) -> dict[str, Any]:
+        """Make the booster's parameters complete when the data are known, in a matrix or not."""
+        params = settle_on_data(params, self) | self._of_objective(data)
+        params |= self._sketch(params, data, matrix)
+        self.sketch_size_ = int(params.get("sketch_size", 0))
+        self.labels_per_tree_ = int(params.get("labels_per_tree", 0))
+        return params
+
+    def _booster_that_predicts(self) -> xgb.Booster:
+        return self.booster_[: self.best_iteration_ + 1]
+
+    def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
+        return [
+            (xgb.DMatrix(X, label=Y, feature_types=feature_types(self)), f"validation_{number}")
+            for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
+        ]
+
+    def _contributions(self, X: Features) -> Contributions:
+        matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
+        found = (
+            self._booster_that_predicts()
+            .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
+            .astype(np.float64)
+        )
+        margins = self._predicted(X, "margin")
+        return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(margins)
+
+    def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
+        return self.booster_.inplace_predict(
+            X,
+            iteration_range=(0, self.best_iteration_ + 1),
+            predict_type=predict_type,
+            validate_features=False,
+            strict_shape=True,
+        )
