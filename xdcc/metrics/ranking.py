@@ -281,22 +281,14 @@ def _mean_over_rankings(
     weights: Weights,
 ) -> float:
     def of_samples(block: KnownRows[Floats]) -> tuple[Floats, Floats | Bools]:
-        check_equal_shares(block)
+        _check_equal_shares(block)
         return block.weight, metric(block)
 
     return weighted_mean(map(of_samples, known_score_blocks(Y_true, Y_score, weights)))
 
 
-def check_equal_shares(ranked: KnownRows[Floats]) -> None:
-    """Stop if the known labels of a sample have different weights, which rankings have no use for.
-
-    Examples
-    --------
-    >>> (block,) = known_score_blocks([[1, 0]], [[0.9, 0.1]], [[1, 2]])
-    >>> check_equal_shares(block)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: A metric of rankings compares the labels of a sample: it takes weights of samples...
-    """
+def _check_equal_shares(ranked: KnownRows[Floats]) -> None:
+    """Stop if the known labels of a sample have different weights."""
     if ranked.share is not None and (ranked.share != ranked.known).any():
         raise ValueError(
             "A metric of rankings compares the labels of a sample: it takes weights of samples, "

@@ -430,6 +430,18 @@ def test_metrics_are_of_all_rows():
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "params", [{}, {"sketch_size": 1}, {"sketch_size": 1, "labels_per_tree": 2}], ids=str
+)
+def test_weights_of_entries(params):
+    """The rows of one worker have equal weights, which a vector could replace."""
+    X, Y, weight = make_data(seed=12)
+    of_entries = weight[:, np.newaxis] * np.linspace(0.5, 2, N_LABELS)
+    of_entries[:130] = 1
+    train = trainer(params)
+    assert_same_model(on_workers(train, X, Y, of_entries), train(X, Y, of_entries))
+
+
 def test_a_bad_label_on_one_worker_stops_all():
     X, Y, weight = make_data(seed=11)
     Y[7, 1] = 0.5
