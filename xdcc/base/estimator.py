@@ -340,7 +340,7 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
 
         {raises_in_predict}
         """
-        return self._proba_in_form_of_y(self._proba(self._check_X(X)))
+        return self._proba_in_form_of_y(self._proba(self._read_X(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels.
@@ -354,7 +354,7 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
 
         {raises_in_predict}
         """
-        return self._labels_in_form_of_y(self._labels(self._check_X(X)))
+        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the rows whose known labels are all predicted correctly (subset accuracy).

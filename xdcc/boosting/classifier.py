@@ -145,7 +145,7 @@ int, default="sumGain"
     _takes_entry_weights = True
     _domains = MappingProxyType({**SingleBooster._domains, "soft_labels": Switch()})
     _objectives = "multilabel:"
-    _outputs = "labels"
+    _outputs_are = "labels"
 
     labels_per_tree: int | Literal["auto"] | None = None
     soft_labels: bool = False

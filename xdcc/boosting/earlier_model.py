@@ -51,7 +51,7 @@ def check_belongs(booster: xgb.Booster, estimator: "SingleBooster") -> None:
     """
     n_features, n_outputs = booster.num_features(), _n_outputs(booster)
     if (n_features, n_outputs) != (estimator.n_features_in_, estimator._n_outputs):
-        what = estimator._outputs
+        what = estimator._outputs_are
         raise ValueError(
             f"xgb_model was trained on {n_features} features and {n_outputs} {what}, but X has "
             f"{estimator.n_features_in_} features and Y {estimator._n_outputs} {what}."

@@ -131,7 +131,7 @@ int, default="sumGain"
     )
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _objectives = "multi:softprob"
-    _outputs = "classes"
+    _outputs_are = "classes"
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
     sketch_size: int | Literal["auto"] = "auto"
@@ -203,7 +203,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        return self._predicted(self._check_X(X), "value")
+        return self._predicted(self._read_X(X), "value")
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class.
@@ -217,7 +217,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        margins = self._predicted(self._check_X(X), "margin")
+        margins = self._predicted(self._read_X(X), "margin")
         return np.asarray(self.classes_[np.argmax(margins, axis=1)])
 
     @property

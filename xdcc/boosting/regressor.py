@@ -159,7 +159,7 @@ int, default="sumGain"
         }
     )
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
-    _outputs = "targets"
+    _outputs_are = "targets"
 
     objective: str = "reg:squarederror"
     huber_slope: float = 1.0
@@ -232,7 +232,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        found = self._predicted(self._check_X(X), "value").astype(np.float64)
+        found = self._predicted(self._read_X(X), "value").astype(np.float64)
         return found[:, 0] if self._has_one_target else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

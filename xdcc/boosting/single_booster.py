@@ -86,7 +86,7 @@ class SingleBooster(TreeBoosterEstimator):
     )
     _objectives: ClassVar[str]
     """Prefix of the objectives of models that training can continue from."""
-    _outputs: ClassVar[str]
+    _outputs_are: ClassVar[str]
     """What the outputs are called in messages."""
 
     sketch_size: int | Literal["auto"] = 0
