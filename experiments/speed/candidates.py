@@ -553,8 +553,8 @@ def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
     parameters |= PARAMETERS.get(job.candidate, {})
     if job.candidate in GROUPS["variants"]:
         return Variant(parameters, job.rounds, job.candidate)
-    kind = {"grouped": Grouped, "auto": Auto}.get(job.candidate, XGBoost)
-    return kind(parameters, job.rounds)
+    of_candidate = {"grouped": Grouped, "auto": Auto}.get(job.candidate, XGBoost)
+    return of_candidate(parameters, job.rounds)
 
 
 def xgboost_parameters(setting: Setting) -> dict[str, Any]:

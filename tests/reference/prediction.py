@@ -1,6 +1,9 @@
 """Predictions by XGBoost and NumPy, member by member: what the flat kernel must give."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from xdcc.automatic import MultiLabelClassifier
@@ -19,12 +22,12 @@ from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.f1_maximiser import SizedMarginals
 
 
-def margins(model, X):
+def margins(model: Any, X: Any) -> NDArray[Any]:
     """Predict log-odds, (n_samples, n_labels)."""
     return _margins(model, model._check_X(X))
 
 
-def proba(model, X):
+def proba(model: Any, X: Any) -> NDArray[Any]:
     """Predict probabilities, (n_samples, n_labels)."""
     X = model._check_X(X)
     if isinstance(model, MultiLabelXGBClassifier):
@@ -35,7 +38,7 @@ def proba(model, X):
     return model.calibration_.constant.in_proba(expit(of_labels(model, X)))
 
 
-def labels(model, X):
+def labels(model: Any, X: Any) -> NDArray[Any]:
     """Decide labels, (n_samples, n_labels)."""
     if isinstance(model, MultiLabelXGBClassifier):
         return (proba(model, X) >= 0.5).astype(np.int64)
@@ -54,7 +57,7 @@ def labels(model, X):
     return rule.constant.in_labels(decided)
 
 
-def _margins(model, X):
+def _margins(model: Any, X: Any) -> NDArray[Any]:
     if isinstance(model, MultiLabelXGBClassifier):
         return _by_booster(model, X, "margin")
     if isinstance(model, DynamicChainClassifier):
@@ -73,15 +76,15 @@ def _margins(model, X):
     return model._margins(X)  # forests and linear models have a form of their own
 
 
-def _of_member(member, X):
+def _of_member(member: Any, X: Any) -> NDArray[Any]:
     return member.calibration.margins(_mean(member.estimators, X))
 
 
-def _mean(estimators, X):
+def _mean(estimators: Any, X: Any) -> NDArray[Any]:
     return np.mean([_margins(each, X).astype(np.float64) for each in estimators], axis=0)
 
 
-def _by_booster(model, X, predict_type):
+def _by_booster(model: Any, X: Any, predict_type: str) -> NDArray[Any]:
     return model.booster_.inplace_predict(
         X,
         iteration_range=(0, model.best_iteration_ + 1),
@@ -91,18 +94,18 @@ def _by_booster(model, X, predict_type):
     )
 
 
-def _chain_proba(model, X):
+def _chain_proba(model: Any, X: Any) -> NDArray[Any]:
     for state in model._run(X):
         last = state
     return model._proba_of(last)
 
 
-def _first_margins(model, X):
+def _first_margins(model: Any, X: Any) -> NDArray[Any]:
     found = model.calibration_.margins(_mean(model.estimators_, X))
     return found[:, model.calibration_.constant.varied].astype(np.float32)
 
 
-def _log_odds(model, X):
+def _log_odds(model: Any, X: Any) -> NDArray[Any]:
     """Predict with an order-free chain of which no label is revealed."""
     constant = model.calibration_.constant
     log_odds = np.zeros((X.shape[0], model.n_labels_), np.float32)
@@ -112,7 +115,7 @@ def _log_odds(model, X):
     return log_odds
 
 
-def _order_free_labels(model, X):
+def _order_free_labels(model: Any, X: Any) -> NDArray[Any]:
     constant = model.calibration_.constant
     if model.prediction == "marginal":
         found = constant.in_proba(expit(_log_odds(model, X)))

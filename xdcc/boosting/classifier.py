@@ -41,7 +41,7 @@ _BYTES_PER_ENTRY = 12
 
 
 class MultiLabelXGBClassifier(
-    PredictsByKernel, SingleBooster, LabelImportances, MultiLabelEstimator
+    PredictsByKernel[BoosterPredictor], SingleBooster, LabelImportances, MultiLabelEstimator
 ):
     """Boosted trees for many labels, each tree grown for all of them.
 

@@ -66,7 +66,9 @@ _OF_END_LABEL = MappingProxyType(
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
-class DynamicChainClassifier(PredictsByKernel, TreeBoosterEstimator, MultiLabelEstimator):
+class DynamicChainClassifier(
+    PredictsByKernel[ChainPredictor], TreeBoosterEstimator, MultiLabelEstimator
+):
     """A chain of multi-label boosters in which every row has its own label order.
 
     In each round a booster predicts all labels; the most certain one is propagated:

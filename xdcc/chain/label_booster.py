@@ -29,7 +29,7 @@ class CompiledBooster(WithKernels):
         builder.add_boosters([booster])
         return cls([builder.build(None, starts_from_features=True)])
 
-    def inplace_predict(self, data: Any, **_: Any) -> Outputs:
+    def inplace_predict(self, data: Any, **kwargs: Any) -> Outputs:
         """Predict margins for [margins | revealed labels]."""
         return of_margins(self._kernels[0], data, 1)
 

@@ -55,7 +55,7 @@ _AT_LEAST_1 = Number(low=1, whole=True)
 
 
 @declares_parameters
-class OrderFreeChainClassifier(PredictsByKernel, ClassifierWrapper):
+class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierWrapper):
     """A joint distribution of the labels, by one booster for chains of any order.
 
     A chain predicts labels one after the other, each given those before it. This one learns

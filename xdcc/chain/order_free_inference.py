@@ -24,7 +24,7 @@ accuracy on rows that the models have not seen.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import xgboost as xgb
@@ -42,12 +42,19 @@ type Margins = NDArray[np.float32]
 type LabelNumbers = NDArray[np.intp]
 
 
+class Links(Protocol):
+    """Predicts labels from margins and revealed labels, as a booster does."""
+
+    def inplace_predict(self, data: Any, **kwargs: Any) -> Any:
+        """Predict for [margins | revealed labels]."""
+
+
 class LabelStates:
     """Rows of which some labels are revealed.
 
     Parameters
     ----------
-    booster : xgboost.Booster or None
+    booster : Links or None
         Booster trained on [margins | revealed labels]; None if labels do not depend on each other.
     margins : float32 array of shape (n_states, n_labels)
         Margins of the first classifier.
@@ -55,13 +62,13 @@ class LabelStates:
         0, 1, or NaN where a label is open.
     """
 
-    def __init__(self, booster: xgb.Booster | None, margins: Margins, revealed: Margins) -> None:
+    def __init__(self, booster: Links | None, margins: Margins, revealed: Margins) -> None:
         self._booster = booster
         self._margins = margins
         self._joined = np.concatenate((margins, revealed), axis=1, dtype=np.float32)
 
     @classmethod
-    def begin(cls, booster: xgb.Booster | None, margins: Margins) -> Self:
+    def begin(cls, booster: Links | None, margins: Margins) -> Self:
         """Make states of rows of which no label is revealed."""
         return cls(booster, margins, np.full_like(margins, np.nan))
 

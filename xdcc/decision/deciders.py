@@ -129,7 +129,7 @@ class ClassifierWrapper(Decider):
         return self.estimator
 
 
-class DecidingEnsemble(PredictsByKernel, Decider):
+class DecidingEnsemble(PredictsByKernel[DecisionPredictor], Decider):
     """An estimator that predicts by the calibrated log-odds of several classifiers and a rule."""
 
     _stored = MappingProxyType(

@@ -88,8 +88,8 @@ class DecisionPredictor:
 
     def __post_init__(self) -> None:
         """Take the thresholds, which are compared without the checks of rules."""
-        is_threshold = isinstance(self.rule, ThresholdRule)
-        thresholds = np.asarray(self.rule._thresholds()) if is_threshold else None
+        rule = self.rule
+        thresholds = np.asarray(rule._thresholds()) if isinstance(rule, ThresholdRule) else None
         object.__setattr__(self, "_thresholds", thresholds)
 
     def outputs(self, X: Any, n_threads: int) -> Outputs | None:

@@ -45,7 +45,7 @@ def threads_for(X: Any, n_jobs: int | None) -> int:
     return n_threads(n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
 
 
-class PredictsByKernel:
+class PredictsByKernel[P: Predictor]:
     """An estimator that predicts by a predictor: the first base class of an estimator."""
 
     n_jobs: int | None
@@ -56,14 +56,14 @@ class PredictsByKernel:
         """Get what the predictor is made of: a new one is made when something has changed."""
 
     @abstractmethod
-    def _make_predictor(self) -> Predictor:
+    def _make_predictor(self) -> P:
         """Make the predictor."""
 
-    def _predictor(self) -> Predictor:
+    def _predictor(self) -> P:
         """Return the predictor, which is made when it is needed first; parameters are checked."""
         model: Any = self
 
-        def make() -> Predictor:
+        def make() -> P:
             model._check_params()
             return self._make_predictor()
 

@@ -306,9 +306,15 @@ def _check_layouts(layouts: list[Layout], kind: str) -> None:
         require(layout.n_outputs == first.n_outputs, "n_labels")
 
 
+def _first_layout(source: Any) -> Layout:
+    """Return a layout of what computes margins; that of a file always has one."""
+    layout: Layout = source.layouts[0]
+    return layout
+
+
 @_check.register
 def _check_decision_predictor(predictor: DecisionPredictor) -> None:
-    n_labels, rule = predictor.source.layouts[0].n_outputs, predictor.rule
+    n_labels, rule = _first_layout(predictor.source).n_outputs, predictor.rule
     require(all(part.shape == (n_labels,) for part in predictor.constant), "constant")
     if isinstance(rule, CompiledJointLabelset):
         require(all(part.shape == (n_labels,) for part in rule.constant), "rule")
@@ -323,7 +329,7 @@ def _check_decision_predictor(predictor: DecisionPredictor) -> None:
 @_check.register
 def _check_order_free_predictor(predictor: OrderFreePredictor) -> None:
     calibration, params = predictor.calibration, predictor.params
-    n_labels = predictor.source.layouts[0].n_labels
+    n_labels = _first_layout(predictor.source).n_labels
     _check_calibration(calibration, n_labels)
     n_varied = int(calibration.constant.varied.sum())
     if predictor.booster is not None:
@@ -344,7 +350,7 @@ def _check_compiled_parts(parts: CompiledParts) -> None:
         require(predictor.model.n_features_in_ == learned["n_features_in_"], "n_features_in_")
         return
     if isinstance(predictor, DecisionPredictor | OrderFreePredictor):
-        layout = predictor.source.layouts[0]
+        layout = _first_layout(predictor.source)
     else:
         layout = predictor.layouts[0]
     require(layout.n_outputs == learned["n_labels_"], "n_labels")
