@@ -295,7 +295,8 @@ class Outputs(Auto):
         by_name = {"sketched": {"sketch_size": 1, "outputs_per_tree": 0}}
         kinds = {"targets": MultiTargetXGBRegressor, "classes": MultiClassXGBClassifier}
         estimator = kinds[self._kind](max_depth=DEPTH, **by_name.get(self._name, {}))
-        data = estimator._begin_fit(self._data.X, self._data.Y)
+        Y = self._data.Y if self._kind == "targets" else self._data.Y[:, 0]
+        data = estimator._begin_fit(self._data.X, Y)
         settled = estimator._settled(estimator._native_booster_params(), data)
         for name in ("sketch_size", "labels_per_tree", "target_scale"):
             if name in settled:
