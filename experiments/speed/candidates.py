@@ -538,13 +538,13 @@ def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
     if job.candidate == "catboost":
         return CatBoost(job, setting)
     parameters = xgboost_parameters(setting) | {"nthread": job.threads, "seed": job.seed}
-    if (kind := kind_of(job.data)) != "labels":
-        parameters["objective"] = "multi:softprob" if kind == "classes" else "reg:squarederror"
+    if (outputs := kind_of(job.data)) != "labels":
+        parameters["objective"] = "multi:softprob" if outputs == "classes" else "reg:squarederror"
         parameters["verbosity"] = 0  # XGBoost warns of a named updater
         if job.candidate in GROUPS["stock"]:
             parameters |= {"multi_strategy": job.candidate} | _bounded_histograms(job, setting)
             return StockOutputs(parameters, job.rounds)
-        return Outputs(parameters | VECTOR_LEAVES, job.rounds, kind, job.candidate)
+        return Outputs(parameters | VECTOR_LEAVES, job.rounds, outputs, job.candidate)
     if job.candidate in GROUPS["stock"]:
         parameters |= {"objective": "binary:logistic", "multi_strategy": job.candidate}
         parameters |= _bounded_histograms(job, setting)
