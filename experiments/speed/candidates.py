@@ -295,7 +295,8 @@ class Outputs(Auto):
         by_name = {"sketched": {"sketch_size": 1, "outputs_per_tree": 0}}
         kinds = {"targets": MultiTargetXGBRegressor, "classes": MultiClassXGBClassifier}
         estimator = kinds[self._kind](max_depth=DEPTH, **by_name.get(self._name, {}))
-        data = estimator._begin_fit(self._data.X, self._data.Y)
+        Y = self._data.Y if self._kind == "targets" else self._data.Y[:, 0]
+        data = estimator._begin_fit(self._data.X, Y)
         settled = estimator._settled(estimator._native_booster_params(), data)
         for name in ("sketch_size", "labels_per_tree", "target_scale"):
             if name in settled:
@@ -537,13 +538,13 @@ def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
     if job.candidate == "catboost":
         return CatBoost(job, setting)
     parameters = xgboost_parameters(setting) | {"nthread": job.threads, "seed": job.seed}
-    if (kind := kind_of(job.data)) != "labels":
-        parameters["objective"] = "multi:softprob" if kind == "classes" else "reg:squarederror"
+    if (outputs := kind_of(job.data)) != "labels":
+        parameters["objective"] = "multi:softprob" if outputs == "classes" else "reg:squarederror"
         parameters["verbosity"] = 0  # XGBoost warns of a named updater
         if job.candidate in GROUPS["stock"]:
             parameters |= {"multi_strategy": job.candidate} | _bounded_histograms(job, setting)
             return StockOutputs(parameters, job.rounds)
-        return Outputs(parameters | VECTOR_LEAVES, job.rounds, kind, job.candidate)
+        return Outputs(parameters | VECTOR_LEAVES, job.rounds, outputs, job.candidate)
     if job.candidate in GROUPS["stock"]:
         parameters |= {"objective": "binary:logistic", "multi_strategy": job.candidate}
         parameters |= _bounded_histograms(job, setting)

@@ -112,7 +112,7 @@ def test_searches_copies_and_stock_xgboost():
 def test_no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        MultiClassXGBClassifier(**FEW).fit(X, y, eval_set=[(X, y)]).predict(X)
+        MultiClassXGBClassifier(**FEW, eval_metric="merror").fit(X, y, eval_set=[(X, y)]).predict(X)
 
 
 def test_auto_has_a_race():

@@ -144,12 +144,12 @@ class SingleBooster(TreeBoosterEstimator):
                 start = earlier_booster(xgb_model, self._objectives, type(self).__name__)
                 check_belongs(start, self)
         metrics = metric_names(self.eval_metric)
-        check_eval_metric(
-            metrics, self._of_objective(data), self._examples_of_y(), is_measured=bool(eval_set)
-        )
         train = data.matrix(params.get("nthread"))
         self.evals_result_: dict[str, dict[str, list[float]]] = {}
         with xgb.config_context(verbosity=params.get("verbosity", self._verbosity())):
+            check_eval_metric(
+                metrics, self._of_objective(data), self._examples_of_y(), is_measured=bool(eval_set)
+            )
             params = self._settled(params, data, train)
             if metrics:
                 params["eval_metric"] = metrics

@@ -283,7 +283,7 @@ XDCC_TEST(sketch_search, WhatItDoesNotSupportIsLeftToTheOtherSearch) {
     param.UpdateAllowUnknown(args);
     MultiLabelTrainParam ml_param;
     ml_param.Configure(ml_args);
-    return SketchSearch::Supports(&ctx, {param, ml_param, true},
+    return SketchSearch::Supports(&ctx, {param, ml_param, {param, ml_param, true}, true},
                                   {grower.Pairs(), grower.matrix.get()});
   };
   CHECK(supports({}, {}));
