@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
-from statsmodels.stats.multitest import multipletests
 
 LEVEL = 0.05
 """Significance level; the confidence of intervals is 1 minus this."""
@@ -53,13 +52,13 @@ class Comparison:
 
 
 def holm(found: Sequence[Comparison]) -> list[Comparison]:
-    """Correct the p-values of a family of comparisons."""
+    """Correct the p-values of a family of comparisons (Holm's step-down procedure)."""
     tested = [k for k, one in enumerate(found) if not np.isnan(one.p_value)]
     corrected = list(found)
-    if tested:
-        p_values = multipletests([found[k].p_value for k in tested], method="holm")[1]
-        for k, p_value in zip(tested, p_values, strict=True):
-            corrected[k] = replace(found[k], p_value=float(p_value))
+    least = 0.0
+    for rank, k in enumerate(sorted(tested, key=lambda k: found[k].p_value)):
+        least = max(least, min(1.0, (len(tested) - rank) * found[k].p_value))
+        corrected[k] = replace(found[k], p_value=least)
     return corrected
 
 
