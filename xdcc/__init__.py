@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from xdcc.base import booster_reader as _booster_reader
+from xdcc.base import compiler as _compiler
 
 if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and editors
     from xdcc import automatic as automatic
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc import dask as dask
     from xdcc import data as data
     from xdcc import decision as decision
+    from xdcc import distillation as distillation
     from xdcc import explain as explain
     from xdcc import forest as forest
     from xdcc import kernels as kernels
@@ -58,6 +60,8 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc.decision import KnownLabelsets as KnownLabelsets
     from xdcc.decision import ThresholdClassifier as ThresholdClassifier
     from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
+    from xdcc.distillation import DistilledClassifier as DistilledClassifier
+    from xdcc.distillation import distil as distil
     from xdcc.forest import SketchedExtraTreesClassifier as SketchedExtraTreesClassifier
     from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
     from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
@@ -85,13 +89,15 @@ _PACKAGES = {
     "KnownLabelsets": "decision",
     "ThresholdClassifier": "decision",
     "TunedDecisionClassifierCV": "decision",
+    "DistilledClassifier": "distillation",
+    "distil": "distillation",
     "SketchedExtraTreesClassifier": "forest",
     "LaCovaCClassifier": "lacovac",
     "LaCovaCForestClassifier": "lacovac",
     "LogisticLabels": "linear",
     "RandomDecisionTreeClassifier": "rdt",
 }
-"""The package of each estimator."""
+"""The package of each estimator, and of the function that makes one of another."""
 
 __all__ = ["__version__", *_PACKAGES]
 
@@ -117,7 +123,13 @@ def _read_booster(file: Any) -> Any:
     return _module("serving").read_booster(file)
 
 
+def _compile_model(model: Any, n_jobs: int | None) -> Any:
+    """Compile a model for distillation, which cannot import `xdcc.serving`."""
+    return _module("serving").CompiledModel(model, n_jobs=n_jobs)
+
+
 _booster_reader.read_booster = _read_booster
+_compiler.compile_model = _compile_model
 
 if not TYPE_CHECKING:  # otherwise, type checkers would accept any attribute
     __getattr__ = _import

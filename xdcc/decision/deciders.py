@@ -1,8 +1,8 @@
 """Base classes of estimators that decide for other classifiers, one or several.
 
 X is checked as these classifiers check it: once, by the first of them, if they are of this package;
-others get X as the user gave it and check it themselves. `DecidingEnsemble` is for classifiers that
-predict together, calibrated and with a decision rule.
+others get X as the user gave it and check it themselves. `RuleClassifier` predicts labels by a
+decision rule, and `DecidingEnsemble` is for several classifiers that learn calibration and rule.
 """
 
 from abc import abstractmethod
@@ -90,6 +90,13 @@ def checked_for(model: Any, X: Any) -> Any:
     return model._check_X(X) if isinstance(model, MultiLabelEstimator) else as_pandas(X)
 
 
+def reader_of(model: Any) -> MultiLabelEstimator | None:
+    """Return the estimator that checks X for a classifier, None for one of another package."""
+    while isinstance(model, Decider):
+        model = model._predictors()[0]
+    return model if isinstance(model, MultiLabelEstimator) else None
+
+
 DECIDED_FOR = Classifier(("predict_proba", "decision_function"))
 """Classifiers that decision rules can be learned for."""
 
@@ -110,12 +117,42 @@ class ClassifierWrapper(Decider):
         return self.estimator
 
 
-class DecidingEnsemble(Decider):
-    """An estimator that predicts by the calibrated log-odds of several classifiers and a rule."""
+class RuleClassifier(Decider):
+    """A classifier that predicts labels by a decision rule, from the log-odds of others."""
+
+    _stored = MappingProxyType({"calibration_": LabelCalibration})
+    _fitted_attribute = "rule_"
+
+    calibration_: LabelCalibration
+    rule_: Rule
+
+    @abstractmethod
+    def _joint_margins(self, X: Any) -> Floats:
+        """Predict the log-odds of the classifiers together, `(n_samples, n_labels)`."""
+
+    @abstractmethod
+    def _joint_contributions(self, X: Any) -> Contributions:
+        """Explain the log-odds of the classifiers together."""
+
+    def _margins(self, X: Any) -> Floats:
+        return self.calibration_.margins(self._joint_margins(X))
+
+    def _contributions(self, X: Any) -> Contributions:
+        return self.calibration_.contributions(self._joint_contributions(X))
+
+    def _proba(self, X: Any) -> Floats:
+        return self.calibration_.constant.in_proba(expit(self._margins(X)))
+
+    def _labels(self, X: Any) -> NDArray[np.int64]:
+        labels = self.rule_.decide(self._margins(X)).astype(np.int64)
+        return self.calibration_.constant.in_labels(labels)
+
+
+class DecidingEnsemble(RuleClassifier):
+    """Several classifiers, calibrated, with the rule that is best for a metric."""
 
     _stored = MappingProxyType(
         {
-            "calibration_": LabelCalibration,
             "folds_": NDArray[np.int64],
             "oof_proba_": NDArray[np.float64],
             "best_score_": float,
@@ -123,14 +160,11 @@ class DecidingEnsemble(Decider):
             "constraints_": NotRequired[dict[str, Any]],  # absent in files of 0.2
         }
     )
-    _fitted_attribute = "rule_"
 
     measure: MeasureLike
     constraints: Mapping[str, Constraint] | None
-    calibration_: LabelCalibration
     cv_results_: dict[str, Any]
     constraints_: dict[str, Any]
-    rule_: Rule
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -214,24 +248,3 @@ class DecidingEnsemble(Decider):
         of_costs = "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"
         ax.set_xlabel(self.measure if isinstance(self.measure, str) else of_costs)
         return ax
-
-    @abstractmethod
-    def _joint_margins(self, X: Any) -> Floats:
-        """Predict the log-odds of the classifiers together, `(n_samples, n_labels)`."""
-
-    @abstractmethod
-    def _joint_contributions(self, X: Any) -> Contributions:
-        """Explain the log-odds of the classifiers together."""
-
-    def _margins(self, X: Any) -> Floats:
-        return self.calibration_.margins(self._joint_margins(X))
-
-    def _contributions(self, X: Any) -> Contributions:
-        return self.calibration_.contributions(self._joint_contributions(X))
-
-    def _proba(self, X: Any) -> Floats:
-        return self.calibration_.constant.in_proba(expit(self._margins(X)))
-
-    def _labels(self, X: Any) -> NDArray[np.int64]:
-        labels = self.rule_.decide(self._margins(X)).astype(np.int64)
-        return self.calibration_.constant.in_labels(labels)

@@ -21,7 +21,7 @@ from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.threads import n_threads
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.deciders import RuleClassifier
 from xdcc.explain.walks import (
     Model,
     Round,
@@ -227,7 +227,7 @@ def _of_additive(model: Any, X: Any, round_: int | None) -> ShapValues:
     if round_ is not None:
         check_domain("round_", round_, Number(low=1, high=1, whole=True))
     labels = np.arange(model.n_labels_)
-    if isinstance(model, DecidingEnsemble):
+    if isinstance(model, RuleClassifier):
         labels = np.flatnonzero(model.calibration_.constant.varied)
     names = explained_names(model.label_names_, labels)
     found = model._contributions(features)

@@ -16,12 +16,13 @@ from xdcc.automatic.mixture import Member
 from xdcc.base.categories import Categories
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
-from xdcc.base.features import check_features
+from xdcc.base.features import Features, check_features
 from xdcc.base.threads import n_threads
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.deciders import Decider
+from xdcc.distillation import DistilledClassifier
 from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor, shallow_copy
 from xdcc.serving.compiled_frame import FrameReader
 from xdcc.serving.compiled_layout import ChainPart, Layout, LayoutBuilder, affine
@@ -42,6 +43,7 @@ _SERVED = (
     MultiLabelXGBClassifier,
     TunedDecisionClassifierCV,
     MultiLabelClassifier,
+    DistilledClassifier,
     DynamicChainClassifier,
     OrderFreeChainClassifier,
     *SERVED,
@@ -109,7 +111,8 @@ def _order_free(model: OrderFreeChainClassifier, categories: Categories) -> Orde
 
 
 def _decision(
-    model: TunedDecisionClassifierCV | MultiLabelClassifier, categories: Categories
+    model: TunedDecisionClassifierCV | MultiLabelClassifier | DistilledClassifier,
+    categories: Categories,
 ) -> DecisionPredictor:
     rule: Any = model.rule_
     if isinstance(rule, JointLabelset):
@@ -159,8 +162,9 @@ class CompiledModel:
     ----------
     model : estimator
         A fitted `MultiLabelXGBClassifier`, `DynamicChainClassifier`, `MultiLabelClassifier`,
-        `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
-        `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
+        `DistilledClassifier`, `RandomDecisionTreeClassifier`, `BoomerClassifier`,
+        `LaCovaCClassifier`, `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or
+        `OrderFreeChainClassifier`. The
         last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
         `LogisticLabels`, or `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model
         is not changed, and later changes to it have no effect.
@@ -296,6 +300,12 @@ class CompiledModel:
         """
         labels = self._predictor.labels(self._outputs(X))
         return self._checker._labels_in_form_of_y(labels)
+
+    def _proba(self, X: Features) -> NDArray[np.floating]:
+        """Predict probabilities for features that the model's `_check_X` has checked."""
+        outputs = self._predictor.outputs(X, self._threads(X))
+        assert outputs is not None
+        return self._predictor.proba(outputs)
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
         if self._frames is not None and type(X) is pd.DataFrame:

@@ -52,6 +52,7 @@ from xdcc.decision.rules import (
     MostProbableLabelset,
     ThresholdPerLabel,
 )
+from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
@@ -86,6 +87,7 @@ MODELS = (
     OrderFreeChainClassifier,
     TunedDecisionClassifierCV,
     ThresholdClassifier,
+    DistilledClassifier,
     SketchedExtraTreesClassifier,
     RandomDecisionTreeClassifier,
     BoomerClassifier,
