@@ -32,7 +32,7 @@ def test_import_is_lazy():
     assert "xdcc" in loaded
     assert not HEAVY & set(loaded)
     own = {name for name in loaded if name.startswith("xdcc.")}
-    assert own == {"xdcc.base", "xdcc.base.booster_reader"}
+    assert own == {"xdcc.base", "xdcc.base.booster_reader", "xdcc.base.compiler"}
 
 
 def test_version_and_names_are_lazy():

@@ -54,6 +54,16 @@ def test_fractions_move_by_one_part_of_the_way(X):
     assert part[moved].std() > 0.2
 
 
+def test_whole_numbers_of_many_values_move_and_are_rounded(X):
+    X[:, 4] = np.arange(50)
+    made = generate_rows(X, N_ROWS, SHARE)
+    base, partner = (each[:, 4] for each in _parents(X, made))
+    values = made.X[:, 4]
+    assert (values % 1 == 0).all()
+    assert ((np.minimum(base, partner) <= values) & (values <= np.maximum(base, partner))).all()
+    assert ((values != base) & (values != partner)).mean() > SHARE / 2
+
+
 def test_missing_values_are_those_of_the_base(X):
     X[::3, 0] = np.nan
     X[::5, 4] = np.nan

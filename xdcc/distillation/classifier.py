@@ -30,7 +30,7 @@ from xdcc.distillation.lessons import Generation, prepare_lessons, rows_to_hold_
 from xdcc.distillation.report import compare, seconds_of, size_of
 from xdcc.distillation.teacher import Teacher, compiled_if_possible
 
-_COPIES, _MOST_GENERATED, _MOST_ENTRIES = 15, 50_000, 5e7
+_COPIES, _MOST_GENERATED, _MOST_ENTRIES = 12, 50_000, 5e7
 """Generated rows for each training row, and how many rows and entries they are at most."""
 
 _SUBSAMPLE, _COLUMNS, _LAMBDA, _MAX_BIN = 0.3, 0.5, 0.5, 64
@@ -38,6 +38,10 @@ _SUBSAMPLE, _COLUMNS, _LAMBDA, _MAX_BIN = 0.3, 0.5, 0.5, 64
 
 _PATIENCE = 100
 """Boosting rounds without a lower loss on held-out rows after which training ends."""
+
+_TRIAL_SHARE, _MORE_ROUNDS = 0.5, 2
+"""The booster that finds the number of rounds learns from so large a share of the generated rows.
+With more rows so many times as many rounds are needed; inner trials found no loss that rises."""
 
 _TIMED_ROWS = 1000
 """At most so many rows are predicted to measure the time."""
@@ -61,15 +65,15 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
         The teacher, not fitted: a classifier with `predict_proba`. None: there is none to train, as
         in a student that :func:`~xdcc.distil` has made.
     n_estimators : int, default=500
-        Largest number of trees. Training ends when the loss of rows that were held out has not
+        Largest number of trees. There are fewer if the loss of rows that were held out has not
         fallen for 100 boosting rounds.
     max_depth : int, default=5
         Largest depth of a tree.
     learning_rate : float, default=0.1
         Factor of the leaves.
     n_generated : int or "auto", default="auto"
-        Number of generated rows. "auto": 15 for each training row, at most 50,000 rows and 50
-        million entries of X, but one for each training row if these suffice.
+        Number of generated rows. "auto": 12 for each training row, at most 50,000 rows and 50
+        million entries of X, but at least one for each training row.
     exchange : float, default=0.5
         Share of the features of a generated row that come from a second training row.
     generated_weight : float, default=1.0
@@ -101,8 +105,9 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     -----
     For the report and the number of rounds one fold is held out. The teacher is trained once more
     on the other rows, with the settings that it has found, and makes lessons for a student of its
-    own; the two are compared. Training ends when the loss against this teacher does not fall any
-    more on the rows held out.
+    own, of half as many generated rows; the two are compared. Its loss against this teacher, on the
+    rows held out, says when boosting no longer pays. The final student is trained on all rows, for
+    twice as many rounds (at most `n_estimators`), so the report is cautious.
 
     If the teacher does not keep `oof_proba_`, its probabilities of the training rows say too much
     about their labels: :class:`~xdcc.decision.TunedDecisionClassifierCV` makes better ones.
@@ -209,12 +214,15 @@ optional
                 # A teacher that has not seen these rows makes the lessons.
                 part = data.take(~held_out)
                 assistant = teacher.trained_on(part) if part.known.any() else teacher
-                lessons = prepare_lessons(assistant, part, proba[~held_out], unlabelled, generation)
+                fewer = generation._replace(copies=_TRIAL_SHARE * generation.copies)
+                lessons = prepare_lessons(assistant, part, proba[~held_out], unlabelled, fewer)
                 tested = data.take(held_out)
                 of_tested = assistant.proba(tested.X, n_labels)
                 lessons, folds = with_test_rows(lessons, tested, of_tested)
                 found = booster._out_of_fold(lessons, folds, patience=_PATIENCE)
-                booster, margins = found.unfitted, found.margins[folds.tested]
+                n_rounds = min(_MORE_ROUNDS * found.unfitted.n_estimators, self.n_estimators)
+                booster = found.unfitted.set_params(n_estimators=n_rounds)
+                margins = found.margins[folds.tested]
             lessons = prepare_lessons(teacher, data, proba, unlabelled, generation)
             (self.estimator_,) = booster._fit_with_seeds(lessons, [seed])
         self._learn_from(data)

@@ -3,9 +3,10 @@
 Each generated row has a *base* and a *partner*, both training rows. A share of its features, drawn
 anew for each row, comes from the partner, the others from the base:
 
-* a feature of which some training row has a fraction is moved from the value of the base towards
-  that of the partner, all such features of a row by the same part of the way;
-* whole numbers are exchanged;
+* a feature with fractions, or with more than ten values, is moved from the base's value towards
+  that of the partner, all such features of a row by the same part of the way; it is rounded if all
+  of its values are whole numbers;
+* whole numbers of few values, which may be codes, are exchanged;
 * codes of categories are exchanged all or none, so their combination is a known one.
 
 A value that is missing in the base or the partner is that of the base. So the values that are
@@ -13,13 +14,16 @@ missing are those of a training row, too. Of sparse rows what is stored is excha
 not stored.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
+
+_MOST_CODES = 10
+"""A feature of whole numbers that has more values is no code."""
 
 _ENTRIES_OF_BLOCK = 2**22
 """About so many entries are drawn at a time."""
@@ -79,38 +83,56 @@ def generate_rows(
     base = rng.permutation(np.arange(n_rows) % n_samples)
     partner = (base + rng.integers(1, n_samples, size=n_rows)) % n_samples
     is_category = np.array([kind == "c" for kind in feature_types or "q" * n_features])
-    moves = None if sparse.issparse(X) else _has_fractions(X) & ~is_category
+    kinds = None if sparse.issparse(X) else _Kinds.of(X, is_category)
     blocks, length = [X[:0]], max(1, _ENTRIES_OF_BLOCK // n_features)
     for first in range(0, n_rows, length):
         rows = slice(first, first + length)
         pair = X[base[rows]], X[partner[rows]]
         taken = rng.random((pair[0].shape[0], n_features), dtype=np.float32) < share
         taken[:, is_category] = rng.random((len(taken), 1), dtype=np.float32) < share
-        if moves is None:
+        if kinds is None:
             blocks.append(_exchanged(*pair, taken))
         else:
-            blocks.append(_mixed(*pair, taken, moves, rng))
-    made = sparse.vstack(blocks, format="csr") if moves is None else np.concatenate(blocks)
+            blocks.append(_mixed(*pair, taken, kinds, rng))
+    made = sparse.vstack(blocks, format="csr") if kinds is None else np.concatenate(blocks)
     return GeneratedRows(made, np.column_stack((base, partner)))
 
 
-def _has_fractions(X: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Tell which features have a value that is not a whole number, `(n_features,)`."""
-    return np.array([bool((np.nan_to_num(column) % 1 != 0).any()) for column in X.T])
+class _Kinds(NamedTuple):
+    """How features are treated, each `(n_features,)`.
+
+    Attributes
+    ----------
+    moves : bool array
+        Whether a feature is moved; others are exchanged.
+    is_whole : bool array
+        Whether all of its values are whole numbers.
+    """
+
+    moves: NDArray[np.bool_]
+    is_whole: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float32], is_category: NDArray[np.bool_]) -> Self:
+        """Tell it from the training rows and the features that are categories."""
+        is_whole = np.array([bool((np.nan_to_num(column) % 1 == 0).all()) for column in X.T])
+        n_values = np.array([len(np.unique(column[~np.isnan(column)])) for column in X.T])
+        return cls((~is_whole | (n_values > _MOST_CODES)) & ~is_category, is_whole)
 
 
 def _mixed(
     base: NDArray[np.float32],
     partner: NDArray[np.float32],
     taken: NDArray[np.bool_],
-    moves: NDArray[np.bool_],
+    kinds: _Kinds,
     rng: np.random.Generator,
 ) -> NDArray[np.float32]:
-    """Take features of dense partners, or move those that `moves` tells towards them."""
+    """Take features of dense partners, or move them towards these."""
     taken = taken & ~np.isnan(base) & ~np.isnan(partner)
-    part = np.where(moves, rng.random((len(base), 1), dtype=np.float32), np.float32(1))
+    part = np.where(kinds.moves, rng.random((len(base), 1), dtype=np.float32), np.float32(1))
     # Not base + part * (partner - base): whole numbers stay exact.
-    return np.where(taken, (1 - part) * base + part * partner, base)
+    moved = (1 - part) * base + part * partner
+    return np.where(taken, np.where(kinds.is_whole, np.rint(moved), moved), base)
 
 
 def _exchanged(
