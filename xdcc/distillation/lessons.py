@@ -99,7 +99,7 @@ def prepare_lessons(
 
 def with_test_rows(lessons: FitData, data: FitData, proba: Floats) -> tuple[FitData, Folds]:
     """Append rows to test on, whose targets are the teacher's probabilities, as a single fold."""
-    weights = [each.sample_weight for each in (lessons, data._replace(sample_weight=data.weight))]
+    weights = [lessons.weight, data.weight]
     n_lessons, n_tested = len(lessons.Y), len(data.Y)
     return (
         lessons._replace(

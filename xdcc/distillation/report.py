@@ -29,7 +29,7 @@ type Report = dict[str, list[Any]]
 def compare(
     Y: NDArray[np.float32],
     proba: Floats,
-    margins: Floats,
+    margins: NDArray[np.floating],
     rule: Rule,
     constant: ConstantLabels,
 ) -> Report:

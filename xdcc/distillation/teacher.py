@@ -87,11 +87,11 @@ class Teacher:
             self._categories = getattr(student, "categories_", {})
         else:
             features = check_features(self.reader, X)
-            vars(student).update(learned_by(self.reader))
+            student.__dict__.update(learned_by(self.reader))
             student.sparse_X_ = getattr(self.reader, "sparse_X_", sparse.issparse(features))
         n_rows = features.shape[0]
         if isinstance(self.model, MultiLabelEstimator):
-            vars(student).update({name: getattr(self.model, name) for name in _OF_LABELS})
+            student.__dict__.update({name: getattr(self.model, name) for name in _OF_LABELS})
             labels = np.full((n_rows, self.model.n_labels_), np.nan, np.float32)
             if Y is not None:
                 labels = check_labels_as_in_fit(self.model, features, Y)
@@ -174,7 +174,7 @@ class Teacher:
             if position in self._categories:
                 codes = np.where(np.isnan(values), -1, values).astype(np.int64)
                 columns[name] = pd.Categorical(
-                    np.append(self._categories[position], None)[codes],
+                    np.array([*self._categories[position], None], dtype=object)[codes],
                     dtype=self._frame.dtypes.iloc[position],
                 )
             else:
