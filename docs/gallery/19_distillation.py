@@ -44,8 +44,8 @@ for n_estimators in (25, 100, 400):
 
 figure, ax = plt.subplots(figsize=(7.5, 4.8))
 figure.set_label(
-    "Held-out log-loss against the size of the compiled model: the student is near the teacher at "
-    "a fraction of its size"
+    "Held-out log-loss against the size of the compiled model, for the teacher, students and "
+    "boosters on labels"
 )
 for name, model in models.items():
     kilobytes = len(pickle.dumps(CompiledModel(model))) / 1000
