@@ -32,11 +32,12 @@ CLASSES = {
     if inspect.isclass(value := getattr(xdcc, name)) and issubclass(value, MultiLabelEstimator)
 }
 NEEDS_ESTIMATOR = {"ThresholdClassifier", "TunedDecisionClassifierCV"}
+MADE_OF_ANOTHER = NEEDS_ESTIMATOR | {"DistilledClassifier"}
 
 
 def make(name: str, **params: Any) -> Any:
     """Make an estimator; `params` may be other names of booster parameters."""
-    if name in NEEDS_ESTIMATOR:
+    if name in MADE_OF_ANOTHER:
         params = {"estimator": DecisionTreeClassifier(), **params}
     return CLASSES[name](**params)
 
@@ -103,7 +104,7 @@ def test_every_estimator_with_a_base_learner_is_found() -> None:
         for name, cls in CLASSES.items()
         if {"estimator", "base_estimator"} & set(inspect.signature(cls).parameters)
     }
-    assert len(BASES) == 13
+    assert len(BASES) == 14
 
 
 @pytest.mark.parametrize(

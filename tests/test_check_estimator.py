@@ -29,6 +29,7 @@ from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
 
@@ -53,6 +54,9 @@ ESTIMATORS = [
     TunedDecisionClassifierCV(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
     TunedDecisionClassifierCV(BinaryRelevance(n_estimators=3, n_jobs=1), cv=2, ensemble=False),
     MultiLabelClassifier(cv=2, n_jobs=1),
+    DistilledClassifier(
+        MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), n_estimators=10, n_jobs=1
+    ),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=10, random_state=0, n_jobs=1),
     LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc import dask as dask
     from xdcc import data as data
     from xdcc import decision as decision
+    from xdcc import distillation as distillation
     from xdcc import explain as explain
     from xdcc import forest as forest
     from xdcc import kernels as kernels
@@ -60,6 +61,8 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc.decision import KnownLabelsets as KnownLabelsets
     from xdcc.decision import ThresholdClassifier as ThresholdClassifier
     from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
+    from xdcc.distillation import DistilledClassifier as DistilledClassifier
+    from xdcc.distillation import distil as distil
     from xdcc.forest import SketchedExtraTreesClassifier as SketchedExtraTreesClassifier
     from xdcc.linear import LogisticLabels as LogisticLabels
 
@@ -84,13 +87,15 @@ _PACKAGES = {
     "KnownLabelsets": "decision",
     "ThresholdClassifier": "decision",
     "TunedDecisionClassifierCV": "decision",
+    "DistilledClassifier": "distillation",
+    "distil": "distillation",
     "SketchedExtraTreesClassifier": "forest",
     "LaCovaCClassifier": "comparators.lacovac",
     "LaCovaCForestClassifier": "comparators.lacovac",
     "LogisticLabels": "linear",
     "RandomDecisionTreeClassifier": "comparators.rdt",
 }
-"""The package of each estimator."""
+"""The package of each estimator, and of the function that makes one of another."""
 
 __all__ = ["__version__", *_PACKAGES]
 
@@ -115,8 +120,6 @@ def _read_booster(file: Any) -> Any:
     """Read a booster file for a method, which cannot import `xdcc.serving`."""
     return _module("serving").read_booster(file)
 
-
-_booster_reader.read_booster = _read_booster
 
 if not TYPE_CHECKING:  # otherwise, type checkers would accept any attribute
     __getattr__ = _import

@@ -1,7 +1,7 @@
 """Multi-label boosters, XGBoost models whose trees predict all labels, and models based on them.
 
 These are the booster alone (ML-XGB); with calibration, rounds and decision rule chosen out of fold
-for a metric; `MultiLabelClassifier`; and the order-free chain.
+for a metric; `MultiLabelClassifier`, also distilled; and the order-free chain.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from experiments.method_parts import (
     log_loss_given_one,
     probability_rules,
 )
-from xdcc import MultiLabelClassifier
+from xdcc import DistilledClassifier, MultiLabelClassifier
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
@@ -40,6 +40,13 @@ def _mlxgb_tuned(
 
 def _auto(train: MultiLabelDataset, seed: int, **params: Any) -> MultiLabelClassifier:
     return MultiLabelClassifier(random_state=seed, n_jobs=1, **params)
+
+
+def _distilled(
+    train: MultiLabelDataset, seed: int, measure: str, **params: Any
+) -> DistilledClassifier:
+    teacher = _auto(train, seed, measure=measure)
+    return DistilledClassifier(teacher, random_state=seed, n_jobs=1, **params)
 
 
 def _order_free(train: MultiLabelDataset, seed: int, **params: Any) -> OrderFreeChainClassifier:
@@ -85,6 +92,13 @@ METHODS = {
         params={"measure": "example_f1"},
         scores={"log_loss": log_loss},
         revision=3,
+    ),
+    "distilled": Method(
+        title="a single multi-label booster that has learned the probabilities of a mixture",
+        reference="this project: xdcc.DistilledClassifier",
+        build=_distilled,
+        params={"measure": "example_f1"},
+        scores={"log_loss": log_loss},
     ),
     "order_free": Method(
         title="one multi-label booster for chains of any order",

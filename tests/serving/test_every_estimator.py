@@ -40,6 +40,7 @@ from xdcc.comparators.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.serving import StockChain, load_model, save_model, to_stock
@@ -97,6 +98,7 @@ WITH_CATEGORIES = {
     "linear on text": LogisticLabels(C=1.0, text_like=True, n_jobs=1),
     "binary relevance": BinaryRelevance(n_estimators=3, n_jobs=1),
     "classifier chain": ClassifierChain(n_estimators=3, n_jobs=1, order="random", random_state=1),
+    "student of a booster": DistilledClassifier(_booster(), n_estimators=5, n_jobs=1),
     "tuned F1 of a booster": TunedDecisionClassifierCV(_booster(), cv=2, random_state=0),
     "tuned labelsets of trees": TunedDecisionClassifierCV(
         RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),

@@ -1,8 +1,9 @@
 """``MultiLabelClassifier``: the best predictions for a metric, without further settings."""
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Literal, NotRequired, Self
@@ -35,6 +36,7 @@ from xdcc.base.domains import (
     check_domain,
 )
 from xdcc.base.estimator import declares_parameters
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
@@ -46,6 +48,7 @@ from xdcc.decision.constraints import Constraint
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.decision_predictor import MarginSource
 from xdcc.decision.label_metrics import Metric, MetricName
+from xdcc.decision.out_of_fold import trained_on
 from xdcc.decision.proba_metrics import ProbaMetricName, require_value
 from xdcc.decision.rules import AnyRule
 
@@ -357,6 +360,14 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()
+
+    def _trained_on(self, data: FitData) -> Self:
+        other = copy.copy(self)  # with shares, calibrations, the second level and the rule
+        other.members_ = [
+            replace(member, estimators=[trained_on(member.estimators[0], data)])
+            for member in self.members_
+        ]
+        return other
 
     def _predictors(self) -> Sequence[Any]:
         return self.estimators_

@@ -415,6 +415,14 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
         models = [clone(self).set_params(random_state=seed) for seed in seeds]
         return run_all([partial(model._fit_checked, data) for model in models])
 
+    def _settled_clone(self) -> Self:
+        """Clone a fitted estimator, with the settings that training has found."""
+        return clone(self)
+
+    def _trained_on(self, data: FitData) -> Self:
+        """Train a fitted estimator once more, with its settings, on other checked rows."""
+        return self._settled_clone()._fit_checked(data)
+
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold | None:

@@ -261,6 +261,10 @@ int, default="sumGain"
         with side_by_side(params.get("nthread")):
             return train_out_of_fold(model, data, params, folds, patience, should_end)
 
+    def _settled_clone(self) -> Self:
+        n_rounds = self.best_iteration_ + 1
+        return clone(self).set_params(n_estimators=n_rounds, early_stopping_rounds=None)
+
     def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
         n_rows, n_labels = data.Y.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else data.X.size

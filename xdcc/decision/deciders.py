@@ -1,8 +1,8 @@
 """Base classes of estimators that decide for other classifiers, one or several.
 
 X is checked as these classifiers check it: once, by the first of them, if they are of this package;
-others get X as the user gave it and check it themselves. `DecidingEnsemble` is for classifiers that
-predict together, calibrated and with a decision rule.
+others get X as the user gave it and check it themselves. `RuleClassifier` predicts labels by a
+decision rule, and `DecidingEnsemble` is for several classifiers that learn calibration and rule.
 """
 
 from abc import abstractmethod
@@ -109,6 +109,13 @@ def checked_for(model: Any, X: Any) -> Any:
     return model._check_X(X) if isinstance(model, MultiLabelEstimator) else as_pandas(X)
 
 
+def reader_of(model: Any) -> MultiLabelEstimator | None:
+    """Return the estimator that checks X for a classifier, None for one of another package."""
+    while isinstance(model, Decider):
+        model = model._predictors()[0]
+    return model if isinstance(model, MultiLabelEstimator) else None
+
+
 DECIDED_FOR = Classifier(("predict_proba", "decision_function"))
 """Classifiers that decision rules can be learned for."""
 
@@ -129,12 +136,40 @@ class ClassifierWrapper(Decider):
         return self.estimator
 
 
-class DecidingEnsemble(PredictsByKernel[DecisionPredictor], Decider):
-    """An estimator that predicts by the calibrated log-odds of several classifiers and a rule."""
+class RuleClassifier(PredictsByKernel[DecisionPredictor], Decider):
+    """A classifier that predicts labels by a decision rule, from the log-odds of others."""
+
+    _stored = MappingProxyType({"calibration_": LabelCalibration})
+    _fitted_attribute = "rule_"
+
+    calibration_: LabelCalibration
+    rule_: Rule
+
+    @abstractmethod
+    def _margin_source(self) -> MarginSource:
+        """Flatten the calibrated log-odds of the classifiers together."""
+
+    @abstractmethod
+    def _joint_contributions(self, X: Any) -> Contributions:
+        """Explain the log-odds of the classifiers together."""
+
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.rule_, self.calibration_, *self._predictors()
+
+    def _make_predictor(self) -> DecisionPredictor:
+        return DecisionPredictor(
+            self._margin_source(), self.rule_.flat(), self.calibration_.constant
+        )
+
+    def _contributions(self, X: Any) -> Contributions:
+        return self.calibration_.contributions(self._joint_contributions(X))
+
+
+class DecidingEnsemble(RuleClassifier):
+    """Several classifiers, calibrated, with the rule that is best for a metric."""
 
     _stored = MappingProxyType(
         {
-            "calibration_": LabelCalibration,
             "folds_": NDArray[np.int64],
             "oof_proba_": NDArray[np.float64],
             "best_score_": float,
@@ -142,14 +177,11 @@ class DecidingEnsemble(PredictsByKernel[DecisionPredictor], Decider):
             "constraints_": NotRequired[dict[str, Any]],  # absent in files of 0.2
         }
     )
-    _fitted_attribute = "rule_"
 
     measure: MetricLike
     constraints: Mapping[str, Constraint] | None
-    calibration_: LabelCalibration
     cv_results_: dict[str, Any]
     constraints_: dict[str, Any]
-    rule_: Rule
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -233,22 +265,3 @@ class DecidingEnsemble(PredictsByKernel[DecisionPredictor], Decider):
         of_costs = "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"
         ax.set_xlabel(self.measure if isinstance(self.measure, str) else of_costs)
         return ax
-
-    @abstractmethod
-    def _margin_source(self) -> MarginSource:
-        """Flatten the calibrated log-odds of the classifiers together."""
-
-    @abstractmethod
-    def _joint_contributions(self, X: Any) -> Contributions:
-        """Explain the log-odds of the classifiers together."""
-
-    def _predicts_from(self) -> tuple[Any, ...]:
-        return self.rule_, self.calibration_, *self._predictors()
-
-    def _make_predictor(self) -> DecisionPredictor:
-        return DecisionPredictor(
-            self._margin_source(), self.rule_.flat(), self.calibration_.constant
-        )
-
-    def _contributions(self, X: Any) -> Contributions:
-        return self.calibration_.contributions(self._joint_contributions(X))

@@ -159,6 +159,16 @@ def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
     return total / len(estimators)
 
 
+def trained_on(model: Any, data: FitData) -> Any:
+    """Train a fitted classifier once more, with its settings, on other rows; return another one.
+
+    As in :func:`fit_on`, X is checked for an estimator of this package.
+    """
+    if isinstance(model, MultiLabelEstimator):
+        return model._trained_on(data)
+    return fit_on(clone(model), data)
+
+
 def fit_on(model: Any, data: FitData, rows: NDArray[np.intp] | None = None) -> Any:
     """Fit a classifier, on `rows` only if they are given, and return it.
 

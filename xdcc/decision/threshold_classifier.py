@@ -5,6 +5,7 @@ or from an `eval_set`), chooses thresholds on them, and trains the classifier on
 ``out_of_fold.py`` for how its predictions become an array of probabilities.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.label_metrics import check_metric, rows_that_count
-from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by
+from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by, trained_on
 from xdcc.decision.rules import MetricLike
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
@@ -173,6 +174,11 @@ class ThresholdClassifier(ClassifierWrapper):
         if self.cv == "prefit":  # the fitted estimator checks X
             return self._begin_unchecked(X, Y, sample_weight)
         return super()._begin_fit(X, Y, sample_weight)
+
+    def _trained_on(self, data: FitData) -> Self:
+        other = copy.copy(self)  # with the thresholds
+        other.estimator_ = trained_on(self.estimator_, data)
+        return other
 
     def _predictors(self) -> Sequence[Any]:
         return [self.estimator_]

@@ -5,6 +5,7 @@
 predicted by the folds' classifiers together, or by one that is trained on all rows.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from sklearn.base import BaseEstimator
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything, Choice, Either, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
@@ -26,7 +28,7 @@ from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.decision_predictor import MarginSource, mean_source
 from xdcc.decision.label_metrics import Metric
-from xdcc.decision.out_of_fold import fit_on, out_of_fold
+from xdcc.decision.out_of_fold import fit_on, out_of_fold, trained_on
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, AnyRule
 
@@ -245,6 +247,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     def _check_params(self) -> None:
         super()._check_params()
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
+
+    def _trained_on(self, data: FitData) -> Self:
+        other = copy.copy(self)  # with the rule and the calibration
+        other.estimators_ = [trained_on(self.estimators_[0], data)]
+        return other
 
     def _predictors(self) -> Sequence[Any]:
         return self.estimators_

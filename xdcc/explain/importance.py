@@ -22,7 +22,7 @@ from xdcc.base.threads import n_threads
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.deciders import RuleClassifier
 from xdcc.explain.walks import (
     Model,
     Round,
@@ -229,7 +229,7 @@ def _of_additive(model: Any, X: Any, round_: int | None) -> ShapValues:
         check_domain("round_", round_, Number(low=1, high=1, whole=True))
     of_outputs = model._output_names if isinstance(model, SingleBooster) else model.label_names_
     labels = np.arange(len(of_outputs))
-    if isinstance(model, DecidingEnsemble):
+    if isinstance(model, RuleClassifier):
         labels = np.flatnonzero(model.calibration_.constant.varied)
     names = explained_names(of_outputs, labels)
     found = model._contributions(features)

@@ -202,6 +202,9 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         return [clone(self)._fit_checked(data)]
 
+    def _settled_clone(self) -> Self:
+        return clone(self).set_params(C=self.C_)
+
     def _out_of_fold(
         self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold:

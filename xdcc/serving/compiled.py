@@ -17,6 +17,7 @@ from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.deciders import Decider
 from xdcc.decision.decision_predictor import EstimatorMargins
+from xdcc.distillation import DistilledClassifier
 from xdcc.prediction.predictors import MixtureMargins, threads_for
 from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor, shallow_copy
 from xdcc.serving.compiled_parts import CompiledParts, InputForm
@@ -25,6 +26,7 @@ _SERVED = (
     MultiLabelXGBClassifier,
     TunedDecisionClassifierCV,
     MultiLabelClassifier,
+    DistilledClassifier,
     DynamicChainClassifier,
     OrderFreeChainClassifier,
     *SERVED,
@@ -71,8 +73,9 @@ class CompiledModel:
     ----------
     model : estimator
         A fitted `MultiLabelXGBClassifier`, `DynamicChainClassifier`, `MultiLabelClassifier`,
-        `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
-        `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
+        `DistilledClassifier`, `RandomDecisionTreeClassifier`, `BoomerClassifier`,
+        `LaCovaCClassifier`, `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or
+        `OrderFreeChainClassifier`. The
         last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
         `LogisticLabels`, or `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model
         is not changed, and later changes to it have no effect.
@@ -205,6 +208,12 @@ class CompiledModel:
         """
         labels = self._predictor.labels(self._outputs(X))
         return self._checker._labels_in_form_of_y(labels)
+
+    def _proba(self, X: Features) -> NDArray[np.floating]:
+        """Predict probabilities for features that the model's `_check_X` has checked."""
+        outputs = self._predictor.outputs(X, self._threads(X))
+        assert outputs is not None
+        return self._predictor.proba(outputs)
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
         rows = self._reader.read(X)

@@ -64,6 +64,7 @@ from xdcc.decision.rules import (
     MostProbableLabelset,
     ThresholdPerLabel,
 )
+from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.linear import LogisticLabels
@@ -87,6 +88,7 @@ MODELS = (
     OrderFreeChainClassifier,
     TunedDecisionClassifierCV,
     ThresholdClassifier,
+    DistilledClassifier,
     SketchedExtraTreesClassifier,
     RandomDecisionTreeClassifier,
     BoomerClassifier,

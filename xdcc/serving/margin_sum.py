@@ -17,7 +17,8 @@ from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
-from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.deciders import RuleClassifier
+from xdcc.distillation import DistilledClassifier
 
 
 class Part(NamedTuple):
@@ -56,7 +57,7 @@ class MarginSum(NamedTuple):
                 of_member = self._calibrate(member.calibration, member.share * scale)
                 for estimator in member.estimators:
                     self.add(estimator, of_member / len(member.estimators))
-        elif type(model) is TunedDecisionClassifierCV:
+        elif type(model) in (TunedDecisionClassifierCV, DistilledClassifier):
             scale = self._calibrate(model.calibration_, scale)
             for estimator in model.estimators_:
                 self.add(estimator, scale / len(model.estimators_))
@@ -108,7 +109,7 @@ def margin_sum(model: Any, refusal: Callable[[Any], str | None]) -> MarginSum:
     """
     if not isinstance(model, MultiLabelEstimator):
         raise TypeError(f"{refusal(model) or f'{type(model).__name__} is not a model of xdcc'}.")
-    check_is_fitted(model, "rule_" if isinstance(model, DecidingEnsemble) else None)
+    check_is_fitted(model, "rule_" if isinstance(model, RuleClassifier) else None)
     total = MarginSum([], np.zeros(model.n_labels_))
     total.add(model, np.ones(model.n_labels_))
     for part in total.parts:

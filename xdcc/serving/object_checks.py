@@ -36,7 +36,7 @@ from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
-from xdcc.decision.deciders import Decider, DecidingEnsemble
+from xdcc.decision.deciders import Decider, DecidingEnsemble, RuleClassifier, reader_of
 from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.decision.rules import (
     ConstrainedRule,
@@ -46,6 +46,7 @@ from xdcc.decision.rules import (
     MostProbableLabelset,
     ThresholdPerLabel,
 )
+from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.prediction.layout import Layout
@@ -114,7 +115,7 @@ def _check_predictors(model: Decider) -> None:
 
     X is checked once, by the first of them.
     """
-    first, *others = map(_reader, model._predictors())
+    first, *others = map(reader_of, model._predictors())
     for predictor in model._predictors():
         fits = not isinstance(predictor, MultiLabelEstimator) or (
             predictor.n_labels_ == model.n_labels_
@@ -125,13 +126,6 @@ def _check_predictors(model: Decider) -> None:
         if other is not None and first is not None:
             require(other.n_features_in_ == first.n_features_in_, "n_features_in_ of a classifier")
             require(_same_categories(other, first), "categories_ of a classifier")
-
-
-def _reader(model: Any) -> MultiLabelEstimator | None:
-    """Return the estimator that checks X for a classifier, None for one of another package."""
-    while isinstance(model, Decider):
-        model = model._predictors()[0]
-    return model if isinstance(model, MultiLabelEstimator) else None
 
 
 def _same_categories(model: MultiLabelEstimator, other: MultiLabelEstimator) -> bool:
@@ -201,6 +195,11 @@ def _check_tuned(model: TunedDecisionClassifierCV) -> None:
 
 
 @_check.register
+def _check_distilled(model: DistilledClassifier) -> None:
+    _check_decision(model)
+
+
+@_check.register
 def _check_automatic(model: MultiLabelClassifier) -> None:
     _check_decision(model)
     require(len(model.members_) > 0, "members_")
@@ -224,10 +223,11 @@ def _check_known(known: KnownLabelsets, n_labels: int, what: str) -> None:
     require(known.labelsets.shape == (len(known.counts), n_labels), what)
 
 
-def _check_decision(model: DecidingEnsemble) -> None:
+def _check_decision(model: RuleClassifier) -> None:
     n_labels = model.n_labels_
     _check_calibration(model.calibration_, n_labels)
-    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    if isinstance(model, DecidingEnsemble):
+        require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
     _check_rule(model.rule_, n_labels)
 
 

@@ -31,8 +31,9 @@ def to_forest(model: Any) -> xgb.Booster:
 
     Parameters
     ----------
-    model : MultiLabelXGBClassifier, TunedDecisionClassifierCV or MultiLabelClassifier
-        A fitted model, all members of which are boosters; it is not changed.
+    model : estimator
+        A fitted MultiLabelXGBClassifier or DistilledClassifier; or a TunedDecisionClassifierCV or
+        MultiLabelClassifier, all members of which are boosters. It is not changed.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import ThresholdClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
-from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.deciders import RuleClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees
 from xdcc.forest.leaves import leaf_shares
@@ -51,8 +51,8 @@ def to_onnx(model: Any) -> Any:
     ----------
     model : estimator
         A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier or LogisticLabels; a
-        TunedDecisionClassifierCV or ThresholdClassifier around one of these; or a
-        MultiLabelClassifier. It is not changed.
+        TunedDecisionClassifierCV or ThresholdClassifier around one of these; a
+        MultiLabelClassifier or a DistilledClassifier. It is not changed.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def to_onnx(model: Any) -> Any:
     proba = _add_proba(graph, X, inner, margins)
     if inner is not model:
         labels = add_thresholds(graph, proba, model.thresholds_)
-    elif isinstance(model, DecidingEnsemble):
+    elif isinstance(model, RuleClassifier):
         labels = add_rule(graph, model.rule_, margins, n_labels)
         labels = _with_constants(graph, labels, model.calibration_.constant.value, np.int64)
     else:
@@ -148,7 +148,7 @@ def _add_proba(graph: Graph, X: str, model: Any, margins: str) -> str:
     if type(model) is SketchedExtraTreesClassifier:
         return _add_frequencies(graph, X, model.forest_)
     proba = graph.add("Sigmoid", margins)
-    if isinstance(model, DecidingEnsemble):
+    if isinstance(model, RuleClassifier):
         return _with_constants(graph, proba, model.calibration_.constant.proba, np.float64)
     return proba
 
