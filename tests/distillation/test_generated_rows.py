@@ -82,12 +82,6 @@ def test_categories_are_exchanged_all_or_none(X):
     assert abs(of_partner.mean() - SHARE) < 0.1
 
 
-def test_categories_with_fractions_do_not_exist(X):
-    """Codes are whole numbers, so they never move."""
-    made = generate_rows(X[:, :1] * 0 + 2, 10, 1.0, feature_types=["c"])
-    assert (made.X == 2).all()
-
-
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_extreme_shares(X, share):
     X = np.round(X)
@@ -113,7 +107,7 @@ def test_sparse_rows_are_exchanged_as_dense_ones():
     assert 0 < stored <= 500
 
 
-def test_draws_depend_on_the_seed_and_not_on_blocks(X, monkeypatch):
+def test_draws_depend_on_the_seed(X):
     one, again, other = (generate_rows(X, 100, SHARE, seed=seed).X for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
