@@ -121,6 +121,8 @@ def _read_booster(file: Any) -> Any:
     return _module("serving").read_booster(file)
 
 
+_booster_reader.read_booster = _read_booster
+
 if not TYPE_CHECKING:  # otherwise, type checkers would accept any attribute
     __getattr__ = _import
 

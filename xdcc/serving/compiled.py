@@ -209,12 +209,6 @@ class CompiledModel:
         labels = self._predictor.labels(self._outputs(X))
         return self._checker._labels_in_form_of_y(labels)
 
-    def _proba(self, X: Features) -> NDArray[np.floating]:
-        """Predict probabilities for features that the model's `_check_X` has checked."""
-        outputs = self._predictor.outputs(X, self._threads(X))
-        assert outputs is not None
-        return self._predictor.proba(outputs)
-
     def _outputs(self, X: Any) -> NDArray[np.floating]:
         rows = self._reader.read(X)
         if rows is not None:
