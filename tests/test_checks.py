@@ -83,11 +83,13 @@ def test_once(name: str, form: Callable[[Any], Any], checks: Callable[[], Any]) 
         warnings.simplefilter("ignore")
         model = ESTIMATORS[name].fit(rows, Y)
     assert checks() == (1, 1)
+    # Plain arrays without names are read without the check; of frames, only single rows may be.
+    of_X = 0 if form is np.asarray else 1
     for predict in (model.predict, model.predict_proba):
         predict(rows)
-        assert checks() == (1, 0)
+        assert checks() == (of_X, 0)
     model.score(rows, Y)
-    assert checks() == (1, 1)
+    assert checks() == (of_X, 1)
 
 
 def test_what_is_left_to_another_classifier(checks: Callable[[], Any]) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc import linear as linear
     from xdcc import metrics as metrics
     from xdcc import model_selection as model_selection
+    from xdcc import prediction as prediction
     from xdcc import scoring as scoring
     from xdcc import serving as serving
     from xdcc.automatic import MultiLabelClassifier as MultiLabelClassifier

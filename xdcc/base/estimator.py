@@ -246,8 +246,11 @@ class CheckedEstimator(BaseEstimator):
     def _read_X(self, X: Any) -> Features:
         """Check features of rows to predict, in microseconds if they have a plain form."""
         reader, rows = RowReader.of(self), None
-        if reader is not None:
-            rows = reader.read(X) if self._checks_numbers else reader.read_checked(X)
+        if reader is not None and self._checks_numbers:  # and parameters, when one has changed
+            rows = reader.read(X)
+        elif reader is not None:
+            self._check_params()
+            rows = reader.read_checked(X)
         return self._check_X(X) if rows is None else rows
 
     def _check_X(self, X: Any) -> Features:

@@ -34,6 +34,14 @@ class RowReader:
         What entries mean that a sparse X does not store, see :mod:`xdcc.base.features`.
     warns_of_names : bool
         Whether the check warns of an array if X had names in ``fit``.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(50, n_labels=2, random_state=0)
+    >>> reader = RowReader.of(xdcc.MultiLabelXGBClassifier(n_estimators=2).fit(data.X, data.Y))
+    >>> reader.read(data.X) is data.X, reader.read(data.X.tolist())
+    (True, None)
     """
 
     def __init__(self, form: Any, sparse_zeros: str | None, *, warns_of_names: bool) -> None:
@@ -128,6 +136,12 @@ class FrameReader:
         Names of the features.
     categories : dict of int to array
         Categories of the columns that have any, as estimators keep them.
+
+    Examples
+    --------
+    >>> reader = FrameReader(["size", "colour"], {1: np.array(["blue", "red"])})
+    >>> reader.read(pd.DataFrame({"size": [1.5], "colour": ["red"]}))
+    array([[1.5, 1. ]])
     """
 
     def __init__(self, names: list[str], categories: dict[int, NDArray[Any]]) -> None:

@@ -50,8 +50,10 @@ def add_forest(builder: LayoutBuilder, forest: ExtraTrees, categories: Categorie
     shares = sparse.hstack(leaf_shares(forest), format="csr")
     leaves, number = _distinct_rows(sparse.csr_array(shares))
     is_leaf = forest.kind == _LEAF
-    # value > threshold exactly where it is not less than the next number.
-    threshold = np.nextafter(forest.threshold, np.float32(np.inf))
+    # value > threshold exactly where it is not less than the next number; none is that large if the
+    # next one is infinity.
+    with np.errstate(over="ignore"):
+        threshold = np.nextafter(forest.threshold, np.float32(np.inf))
     goes_right = forest.missing.astype(np.int32)
     of_sets = forest.category_nodes
     places = np.zeros(len(of_sets), np.int32)
