@@ -11,6 +11,7 @@
 #include <array>      // for array
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
+#include <cstring>    // for memcpy
 #include <limits>     // for numeric_limits
 #include <vector>     // for vector
 
@@ -33,21 +34,36 @@ struct HessianFacts {
   std::int32_t has_bare_gradients{0};
 };
 
+/** @brief A number of the same order whose least one every compiler finds by vectors. */
+inline std::int32_t OrderedBits(float value) {
+  std::int32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits ^ ((bits >> 31) & std::numeric_limits<std::int32_t>::max());
+}
+
+inline float FromOrderedBits(std::int32_t ordered) {
+  std::int32_t const bits = ordered ^ ((ordered >> 31) & std::numeric_limits<std::int32_t>::max());
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 /** @param pairs Gradients and Hessians, alternating. [n_rows, 2 * n_targets] */
 XDCC_TARGET_CLONES static HessianFacts FactsOf(float const* pairs, std::size_t n_rows,
                                                std::size_t n_targets) {
   HessianFacts all;
   for (std::size_t i = 0; i < n_rows; ++i) {
     float const* row = pairs + 2 * i * n_targets;
-    float least = row[1], most = row[1];
-    std::int32_t bare{0};
-#pragma omp simd reduction(min : least) reduction(max : most) reduction(| : bare)
+    std::int32_t lowest = OrderedBits(row[1]), highest = lowest, bare{0};
+#pragma omp simd reduction(min : lowest) reduction(max : highest) reduction(| : bare)
     for (std::size_t j = 0; j < n_targets; ++j) {
       float const grad = row[2 * j], hess = row[2 * j + 1];
-      least = hess < least ? hess : least;
-      most = hess > most ? hess : most;
+      std::int32_t const bits = OrderedBits(hess);
+      lowest = bits < lowest ? bits : lowest;
+      highest = bits > highest ? bits : highest;
       bare |= (hess == 0.0f) & (grad != 0.0f);
     }
+    float const least = FromOrderedBits(lowest), most = FromOrderedBits(highest);
     if (most != 0.0f || least != 0.0f || bare != 0) {
       all.least = least < all.least ? least : all.least;
       all.has_bare_gradients |= bare;
