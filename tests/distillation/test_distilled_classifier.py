@@ -124,7 +124,7 @@ def test_targets_are_half_label_and_half_probability(data):
     Y = data.Y[:200].astype(float)
     Y[:9, 1] = np.nan
     teacher = TunedDecisionClassifierCV(_booster(), cv=3).fit(data.X[:200], Y)
-    asked = Teacher(teacher, 1)
+    asked = Teacher(teacher)
     checked = asked.data(data.X[:200], Y, np.arange(1, 201))
     proba = asked.proba_of_training_rows(checked.X, 4)
     np.testing.assert_array_equal(proba, teacher.oof_proba_)
