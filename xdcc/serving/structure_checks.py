@@ -254,7 +254,7 @@ def check_rules(rules: RuleList, n_features: int, n_labels: int) -> None:
 
 
 def check_layout(layout: Layout) -> None:
-    """Check the arrays of a compiled model: `compiled_walk.h` follows all indices in them."""
+    """Check the arrays of a compiled model: `walk.h` follows all indices in them."""
     n_features, n_slots, n_labels = (
         len(layout.slot_start) - 1,
         len(layout.slot_feature),

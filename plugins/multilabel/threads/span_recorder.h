@@ -20,7 +20,7 @@
 #include "workers.h"  // for Task
 
 namespace xdcc {
-/** @brief The time that a thread has run. Reading it is fast: it rarely needs a system call. */
+/** @brief The CPU time of a thread, which is usually read without a system call. */
 class BusyClock {
  public:
   BusyClock();
