@@ -41,8 +41,12 @@ class BoosterTrees(NamedTuple):
     leaf : int array of shape (n_nodes,)
         The row of a leaf in `leaf_value`; 0 for tests.
     leaf_value : float32 array of shape (n_leaves, n_labels)
-    categories : list of (node, members)
-        Tests for categories: the node, and the categories that go to the right.
+    category_node : int array of shape (n_sets,)
+        The nodes that test for categories.
+    category_count : int array of shape (n_sets,)
+        How many categories go to the right in each.
+    category : int array of shape (sum of category_count,)
+        These categories, node by node.
     """
 
     root: NDArray[np.intp]
@@ -54,7 +58,9 @@ class BoosterTrees(NamedTuple):
     cover: NDArray[np.float64]
     leaf: NDArray[np.intp]
     leaf_value: NDArray[np.float32]
-    categories: list[tuple[int, NDArray[Any]]]
+    category_node: NDArray[np.intp]
+    category_count: NDArray[np.intp]
+    category: NDArray[np.intp]
 
 
 def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
@@ -88,16 +94,7 @@ def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
         group = np.repeat(np.asarray(model["tree_info"], np.intp), size)[is_leaf]
         values = np.zeros((len(group), n_labels), np.float32)
         values[np.arange(len(group)), group] = condition[is_leaf]
-    categories = [
-        (int(begin + node), tree["categories"][first : first + n])
-        for begin, tree in zip(root, trees, strict=True)
-        for node, first, n in zip(
-            tree["categories_nodes"],
-            tree["categories_segments"],
-            tree["categories_sizes"],
-            strict=True,
-        )
-    ]
+    n_sets = np.array([len(tree["categories_nodes"]) for tree in trees])
     return BoosterTrees(
         root=root,
         left=np.where(is_leaf, -1, left + of_node),
@@ -108,7 +105,9 @@ def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
         cover=_all(trees, "sum_hessian", np.float64),
         leaf=leaf,
         leaf_value=values,
-        categories=categories,
+        category_node=_all(trees, "categories_nodes", np.intp) + np.repeat(root, n_sets),
+        category_count=_all(trees, "categories_sizes", np.intp),
+        category=_all(trees, "categories", np.intp),
     )
 
 

@@ -77,7 +77,8 @@ class LayoutBuilder:
         self._nodes: list[NDArray[Any]] = []
         self._root: list[int] = []
         self._n_nodes = 0
-        self._sets: list[int] = []
+        self._sets: list[NDArray[np.uint32]] = []
+        self._n_words = 0
         self._leaf_values: list[NDArray[np.float32]] = []
         self._n_leaves = 0
         self._forest_leaves: list[Any] = []
@@ -117,9 +118,9 @@ class LayoutBuilder:
         slot = found.feature << 2
         slot += np.where(found.default_left, 0, MISSING_RIGHT).astype(np.int32)
         threshold = found.condition.copy()
-        for node, members in found.categories:
-            place = self.add_set(np.isin(np.arange(members.max(initial=0) + 1), members))
-            slot[node], threshold[node] = ~slot[node], np.int32(place).view(np.float32)
+        of_sets = found.category_node
+        slot[of_sets] = ~slot[of_sets]
+        threshold[of_sets] = self._add_sets(found.category_count, found.category).view(np.float32)
         begin = len(self._root)
         leaf = self._n_leaves + found.leaf
         nodes = Nodes(found.left, found.right, threshold, slot, leaf, found.left < 0)
@@ -172,12 +173,27 @@ class LayoutBuilder:
 
     def add_set(self, is_in: NDArray[np.bool_]) -> int:
         """Add a set of categories, (n_categories,), and return its place."""
-        place = len(self._sets)
-        packed = np.packbits(is_in, bitorder="little")
-        words = np.zeros(-(-len(is_in) // 32), "<u4")
-        words.view(np.uint8)[: len(packed)] = packed
-        self._sets += [len(is_in), *words.tolist()]
-        return place
+        members = np.flatnonzero(is_in)
+        return int(self._add_sets(np.array([len(members)]), members)[0])
+
+    def _add_sets(self, count: NDArray[np.intp], members: NDArray[np.intp]) -> Ints:
+        """Add sets of so many members, one after the other, and return their places.
+
+        A set is a number of categories, beyond which none is in it, and then a bit for each.
+        """
+        number = np.repeat(np.arange(len(count)), count)
+        size = np.ones(len(count), np.intp)
+        np.maximum.at(size, number, members + 1)
+        length = 1 + -(-size // 32)
+        begin = np.cumsum(length) - length
+        words = np.zeros(length.sum(), np.uint32)
+        words[begin] = size
+        bits = np.uint32(1) << (members % 32).astype(np.uint32)
+        np.bitwise_or.at(words, begin[number] + 1 + members // 32, bits)
+        places = (self._n_words + begin).astype(np.int32)
+        self._sets.append(words)
+        self._n_words += len(words)
+        return places
 
     def build(
         self,
@@ -212,7 +228,7 @@ class LayoutBuilder:
             slot_absent=np.where(keys & ABSENT_IS_ZERO, np.float32(0), missing),
             nodes=nodes.view(np.int32).reshape(-1, 4),
             root=np.array(self._root, np.int32),
-            sets=np.array(self._sets, np.uint32).view(np.int32),
+            sets=np.concatenate([np.empty(0, np.uint32), *self._sets]).view(np.int32),
             leaf_value=np.concatenate([np.empty(0, np.float32), *self._leaf_values]),
             leaf_start=leaves.indptr.astype(np.int64),
             leaf_label=leaves.indices.astype(np.int32),
