@@ -204,14 +204,14 @@ def refusal(project):
 
 
 def test_within_the_budget(project, check, capsys):
-    project.set_series(**{f"p{i}": _patch(f"f{i}", 25) for i in range(5)})
+    project.set_series(**{f"p{i}": _patch(f"f{i}", 27) for i in range(5)})
     check()
     *patches, total = capsys.readouterr().out.splitlines()
-    assert patches == [f"p{i}.patch: 25 changed lines" for i in range(5)]
-    assert total.startswith("total: 5 of 5 patches, 125 of 125 changed lines; the series applies")
+    assert patches == [f"p{i}.patch: 27 changed lines" for i in range(5)]
+    assert total.startswith("total: 5 of 5 patches, 135 of 135 changed lines; the series applies")
 
 
-@pytest.mark.parametrize("sizes", [[25] * 4 + [26], [1] * 6])
+@pytest.mark.parametrize("sizes", [[27] * 4 + [28], [1] * 6])
 def test_over_the_budget(project, check, refusal, sizes):
     project.set_series(**{f"p{i}": _patch(f"f{i}", size) for i, size in enumerate(sizes)})
     with pytest.raises(refusal, match="exceeds its budget"):

@@ -20,7 +20,7 @@
 #include "xgboost/logging.h"  // for CHECK
 
 namespace xgboost {
-namespace multilabel {
+namespace unknown_labels {
 namespace {
 /** @brief Objectives of XGBoost whose losses are sums over targets, each of its own labels. */
 constexpr std::array<char const*, 10> kSums{
@@ -68,7 +68,7 @@ bool KnowsThem(Context const* ctx, ObjFunction const& obj, MetaInfo const& info)
     return true;
   }
   std::array<float, 1> unknown{info.HasUnknownLabels() ? 1.0f : 0.0f};
-  MaxOverWorkers(ctx, &unknown);
+  multilabel::MaxOverWorkers(ctx, &unknown);
   return unknown.front() == 0.0f;
 }
 }  // namespace
@@ -118,7 +118,7 @@ void GetGradient(Context const* ctx, HostDeviceVector<float> const& preds, MetaI
     }
   }
 }
-}  // namespace multilabel
+}  // namespace unknown_labels
 
 bool MetaInfo::HasUnknownLabels() const {
   if (has_unknown_labels_ < 0) {

@@ -16,7 +16,7 @@
 #include "xgboost/linalg.h"              // for Matrix, Vector
 #include "xgboost/objective.h"           // for ObjFunction
 
-namespace xgboost::multilabel {
+namespace xgboost::unknown_labels {
 /** @param allowed Whether the user allows unknown targets. */
 bool SupportsUnknown(ObjFunction const& obj, bool allowed);
 /** @brief What `ObjFunction::InitEstimation` does, by the known entries of each target. */
@@ -25,5 +25,5 @@ void InitEstimation(Context const* ctx, ObjFunction const& obj, MetaInfo const& 
 /** @brief What `ObjFunction::GetGradient` does, by the known entries of each target. */
 void GetGradient(Context const* ctx, HostDeviceVector<float> const& preds, MetaInfo const& info,
                  std::int32_t iter, ObjFunction* obj, linalg::Matrix<GradientPair>* out);
-}  // namespace xgboost::multilabel
+}  // namespace xgboost::unknown_labels
 #endif  // XDCC_MULTILABEL_UNKNOWN_LABELS_H_
