@@ -267,25 +267,25 @@ class CheckedEstimator(BaseEstimator):
             checked.append((features, self._check_Y_of(self, features, Y, f"eval_set[{number}]")))
         return checked
 
+    @abstractmethod
     def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
         """Return the names of the columns of predictions with these dimensions, for DataFrames."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_Y(self, Y: Any) -> FitData:
         """Check Y in `fit`: a float32 matrix, and what is learned of it."""
-        raise NotImplementedError
 
     def _check_weight(self, sample_weight: Any, n_samples: int) -> NDArray[Any] | None:
         """Check the weights of `fit`, once Y is known."""
         return check_weight(sample_weight, n_samples)
 
+    @abstractmethod
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
         """Settle what columns of Y are that are unknown in all rows that count."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_Y_of(self, earlier: Any, X: Features, Y: Any, what: str = "Y") -> Labels:
         """Check Y for the rows of X, as in the `fit` of an earlier model."""
-        raise NotImplementedError
 
 
 @documented

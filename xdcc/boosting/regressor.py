@@ -75,32 +75,16 @@ default="reg:squarederror"
         grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
         training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
         ``"auto"`` if `sketch_size` is, else all.
-    n_estimators : int, default=100
-        Number of boosting rounds.
-    max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
-    learning_rate : float, default=0.3
-        Factor by which a tree's leaf values are shrunk.
+    {rounds}
     split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
 int, default="sumGain"
         How a split is scored over the targets.
-    reg_lambda : float, default=1.0
-        L2 regularisation.
-    max_bin : int, default=256
-        Largest number of bins per feature.
-    random_state : int, RandomState instance or None, default=None
-        Seed of row and column samples and of sketches; None is the seed 0.
+    {regularisation}
     {n_jobs}
     eval_metric : str or list of str, default=None
         Metrics of XGBoost that are evaluated on `eval_set` in every boosting round, such as `rmse`
         or `mae`, over all targets in the units of Y; by default that of the objective.
-    early_stopping_rounds : int, default=None
-        Stop when the last metric has not improved on the last pair of `eval_set` for so many
-        boosting rounds; predictions then use the best one.
-    callbacks : list of xgboost.callback.TrainingCallback, default=None
-        Called by `fit` in every boosting round, as by `xgboost.train`.
-    importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
-        Type of `feature_importances_`.
+    {stopping}
     {sparse_zeros}
     verbose : int, default=0
         Whether to print the metrics on `eval_set` in every boosting round.

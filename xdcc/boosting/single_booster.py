@@ -38,6 +38,36 @@ VECTOR_LEAVES = MappingProxyType(
 """Parameters by which XGBoost's own objectives get the trees of the plugin."""
 
 
+_ENTRIES = {
+    "rounds": """
+        n_estimators : int, default=100
+            Number of boosting rounds.
+        max_depth : int, default=6
+            Largest depth of a tree; 0 is no limit.
+        learning_rate : float, default=0.3
+            Factor by which a tree's leaf values are shrunk.
+        """,
+    "regularisation": """
+        reg_lambda : float, default=1.0
+            L2 regularisation.
+        max_bin : int, default=256
+            Largest number of bins per feature.
+        random_state : int, RandomState instance or None, default=None
+            Seed of row and column samples and of sketches; None is the seed 0.
+        """,
+    "stopping": """
+        early_stopping_rounds : int, default=None
+            Stop when the last metric has not improved on the last pair of `eval_set` for so many
+            boosting rounds; predictions then use the best one.
+        callbacks : list of xgboost.callback.TrainingCallback, default=None
+            Called by `fit` in every boosting round, as by `xgboost.train`.
+        importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
+            Type of `feature_importances_`.
+        """,
+}
+"""Parameters of regressors and of classifiers with many classes, in the same words."""
+
+
 class Callbacks:
     """Callbacks of XGBoost, or None."""
 
@@ -74,6 +104,7 @@ class SingleBooster(TreeBoosterEstimator):
             "labels_per_tree_": int,
         }
     )
+    _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
         {

@@ -12,7 +12,7 @@ from xdcc.chain.loop import labels_from_proba
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import ChainPart, Layout
-from xdcc.prediction.predictors import Outputs, WithKernels
+from xdcc.prediction.predictors import Outputs, WithKernels, WithOneKernel
 
 
 def chain_layout(model: Any) -> Layout:
@@ -26,18 +26,8 @@ def chain_layout(model: Any) -> Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class ChainPredictor(WithKernels):
-    """A dynamic chain; outputs are probabilities.
-
-    Attributes
-    ----------
-    layouts : list of Layout
-        One.
-    """
-
-    def outputs(self, X: Any, n_threads: int) -> Outputs | None:
-        """Predict probabilities; None if X has to be checked."""
-        return self._kernels[0].predict(X, n_threads)
+class ChainPredictor(WithOneKernel):
+    """A dynamic chain; outputs are probabilities."""
 
     def margins(self, outputs: Outputs) -> Outputs:
         """Compute log-odds."""

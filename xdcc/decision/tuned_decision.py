@@ -218,8 +218,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
-        n_jobs = getattr(self.estimator, "n_jobs", None) if self.n_jobs is None else self.n_jobs
-        with side_by_side(n_jobs):
+        with side_by_side(self._n_jobs_here()):
             if self.calibrate:
                 calibration, margins = calibrate_labels(data._replace(X=found.margins), folds.test)
             else:
@@ -255,6 +254,9 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     def _predictors(self) -> Sequence[Any]:
         return self.estimators_
+
+    def _n_jobs_here(self) -> int | None:
+        return getattr(self.estimator, "n_jobs", None) if self.n_jobs is None else self.n_jobs
 
     def _margin_source(self) -> MarginSource:
         return mean_source(self.estimators_, self.calibration_, self.n_features_in_)

@@ -72,12 +72,16 @@ class PredictsByKernel[P: Predictor]:
     def _outputs(self, X: Any) -> Any:
         """Predict rows that were read or checked."""
         predictor = self._predictor()
-        found = predictor.outputs(X, threads_for(X, self.n_jobs))
+        found = predictor.outputs(X, threads_for(X, self._n_jobs_here()))
         if found is None:  # the check raises an error, or makes the rows canonical
             model: Any = self
             checked = model._check_X(X)
-            found = predictor.outputs(checked, threads_for(checked, self.n_jobs))
+            found = predictor.outputs(checked, threads_for(checked, self._n_jobs_here()))
         return found
+
+    def _n_jobs_here(self) -> int | None:
+        """Return `n_jobs`; of an ensemble without one, that of its classifiers."""
+        return self.n_jobs
 
     def _margins(self, X: Features) -> Any:
         return self._predictor().margins(self._outputs(X))
@@ -120,8 +124,8 @@ def of_margins(kernel: Kernel, margins: Any, n_threads: int) -> Outputs:
 
 
 @dataclass(frozen=True, eq=False)
-class BoosterPredictor(WithKernels):
-    """A single booster; outputs are margins.
+class WithOneKernel(WithKernels):
+    """Has a single kernel, whose predictions are the outputs.
 
     Attributes
     ----------
@@ -130,8 +134,13 @@ class BoosterPredictor(WithKernels):
     """
 
     def outputs(self, X: Any, n_threads: int) -> Outputs | None:
-        """Predict margins; None if X has to be checked."""
+        """Predict by the kernel; None if X has to be checked."""
         return self._kernels[0].predict(X, n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class BoosterPredictor(WithOneKernel):
+    """A single booster; outputs are margins."""
 
     def margins(self, outputs: Outputs) -> Outputs:
         """Return log-odds."""
