@@ -103,7 +103,8 @@ def _distinct_rows(matrix: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[
         if size == 0:
             first, inverse = np.zeros(1, np.intp), np.zeros(len(rows), np.intp)
         else:
-            _, first, inverse = np.unique(content, axis=0, return_index=True, return_inverse=True)
+            as_bytes = np.ascontiguousarray(content).view(np.dtype((np.void, 16 * size)))
+            _, first, inverse = np.unique(as_bytes.ravel(), return_index=True, return_inverse=True)
         kept.append(rows[first])
         number[rows] = n_kept + inverse
         n_kept += len(first)
