@@ -17,6 +17,7 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from experiments import ROOT
+from xdcc.base.process import late_interrupt
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -43,7 +44,8 @@ class CallInProcess:
         self._messages, sender = context.Pipe(duplex=False)
         # Each context has a class of processes of its own.
         self._process = context.Process(target=_work, args=(call, *args, sender))  # type: ignore[attr-defined]
-        self._process.start()
+        with late_interrupt():  # else a process that is half started would report a broken message
+            self._process.start()
         sender.close()
         self.started = time.monotonic()
 
