@@ -87,7 +87,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
     DMLC_DECLARE_FIELD(cat_penalty)
         .set_lower_bound(0.0f)
         .set_default(0.0f)
-        .describe("Share of the gain that noise gives two sets of categories, to be exceeded.");
+        .describe("Share of the gain that noise gives a division of categories, to be exceeded.");
     DMLC_DECLARE_FIELD(cat_smoothing)
         .set_lower_bound(0.0f)
         .set_default(0.0f)

@@ -14,7 +14,9 @@
  *   worth = gain - cat_penalty * sum_d noise_d (sum_c share(H_cd) - share(H_d)),
  *   share(H) = H / (H + lambda)
  *
- * Splits of one category from all others are not chosen along an order, and have no penalty.
+ * With a penalty, each category is also split from all others. The penalty is that of a feature
+ * with these two categories, so where one category stands out, no set has to be justified. Features
+ * with fewer than `max_cat_to_onehot` categories have no other splits, and no penalty.
  *
  * `cat_smoothing` is added to the Hessian of a category for its place in the order, with the
  * gradient that the node has for so much Hessian. A category with few rows or none in the node then

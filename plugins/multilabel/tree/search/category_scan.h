@@ -14,7 +14,8 @@
  * of the node. The key is the same for every split method: it says how far the rows of a category
  * pull in the direction of the node; the method scores what the order offers. `min_child_weight`
  * plays no part in it, or rare categories would be all alike. Equal keys keep the order of codes.
- * `category_rules.h` says how keys are smoothed, and what a split into two sets has to exceed.
+ * `category_rules.h` says how keys are smoothed, what a split has to exceed, and that with such a
+ * penalty both kinds of splits are tried.
  *
  * Among splits of equal gain the first one is taken, in the order above. Categories without rows in
  * the node have the key 0 and take part: where they go matters when predicting. A split that one of
@@ -23,7 +24,7 @@
 #ifndef XDCC_MULTILABEL_CATEGORY_SCAN_H_
 #define XDCC_MULTILABEL_CATEGORY_SCAN_H_
 
-#include <algorithm>   // for fill, min, stable_sort, transform
+#include <algorithm>   // for fill, max, min, stable_sort, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus, plus
@@ -96,16 +97,30 @@ class CategoryScanner {
                                           sums[n_labels_ + label] + of_node * hess));
   }
 
-  [[nodiscard]] float Penalty(NodeStats const& node) const {
+  [[nodiscard]] double NoiseShareOf(double const* sums, std::size_t label) const {
+    return NoiseShare(sums[n_labels_ + label], weight_reg_.lambda);
+  }
+  [[nodiscard]] float PenaltyOfSets(NodeStats const& node) const {
     double penalty{0.0};
     for (std::size_t j = 0; j < noise_.size(); ++j) {
-      auto share = -NoiseShare(node.sums[n_labels_ + j], weight_reg_.lambda);
+      auto share = -this->NoiseShareOf(node.sums.data(), j);
       for (auto const* sums : sums_) {
-        share += NoiseShare(sums[n_labels_ + j], weight_reg_.lambda);
+        share += this->NoiseShareOf(sums, j);
       }
       penalty += rules_.penalty * noise_[j] * share;
     }
-    return static_cast<float>(penalty > 0.0 ? penalty : 0.0);
+    return static_cast<float>(std::max(penalty, 0.0));
+  }
+  [[nodiscard]] float PenaltyOfTwo(NodeStats const& node, std::uint32_t category) const {
+    double penalty{0.0};
+    for (std::size_t j = 0; j < noise_.size(); ++j) {
+      auto const hess = n_labels_ + j;
+      penalty += rules_.penalty * noise_[j] *
+                 (this->NoiseShareOf(sums_[category], j) +
+                  NoiseShare(node.sums[hess] - sums_[category][hess], weight_reg_.lambda) -
+                  this->NoiseShareOf(node.sums.data(), j));
+    }
+    return static_cast<float>(penalty);
   }
 
   void Sort(NodeStats const& node) {
@@ -142,22 +157,24 @@ class CategoryScanner {
     Subtract(node.sums, right_, &best->left_sums);
   }
 
-  void ScanOneHot(bst_feature_t feature, NodeStats const& node, SearchResult* best) {
+  void ScanOneHot(bst_feature_t feature, NodeStats const& node, bool is_penalised,
+                  SearchResult* best) {
     bool has_empty{false};
     for (std::uint32_t const& c : categories_) {
       if (this->IsEmpty(c) && std::exchange(has_empty, true)) {
         continue;
       }
       right_.assign(sums_[c], sums_[c] + 2 * n_labels_);
-      this->Offer(feature, node, true, {&c, 1}, 0.0f, best);
+      auto const penalty = is_penalised ? this->PenaltyOfTwo(node, c) : 0.0f;
+      this->Offer(feature, node, true, {&c, 1}, penalty, best);
       Add(missing_, &right_);
-      this->Offer(feature, node, false, {&c, 1}, 0.0f, best);
+      this->Offer(feature, node, false, {&c, 1}, penalty, best);
     }
   }
 
   void ScanPartitions(bst_feature_t feature, NodeStats const& node, SearchResult* best) {
     auto const n = categories_.size(), n_parted = std::min(n, rules_.max_threshold);
-    auto const penalty = this->Penalty(node);
+    auto const penalty = this->PenaltyOfSets(node);
     common::Span<std::uint32_t const> const sorted{categories_};
     right_.assign(2 * n_labels_, 0.0);
     for (std::size_t k = 1; k < n_parted; ++k) {
@@ -198,8 +215,11 @@ class CategoryScanner {
   void Scan(CategorySums const& stored, NodeStats const& node, SearchResult* best) {
     this->Read(stored, node);
     if (common::UseOneHot(sums_.size(), rules_.max_to_onehot)) {
-      this->ScanOneHot(stored.feature, node, best);
+      this->ScanOneHot(stored.feature, node, false, best);
     } else {
+      if (!noise_.empty()) {
+        this->ScanOneHot(stored.feature, node, true, best);
+      }
       this->Sort(node);
       this->ScanPartitions(stored.feature, node, best);
     }

@@ -8,7 +8,7 @@
 #ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 #define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 
-#include <algorithm>  // for any_of, copy_n, fill_n, min, sort
+#include <algorithm>  // for any_of, copy_n, fill_n, max, min, sort
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint32_t
 #include <vector>     // for vector
@@ -24,7 +24,7 @@ namespace xgboost::multilabel {
 struct SketchCategoryRules {
   std::uint32_t max_to_onehot{0};
   std::size_t max_threshold{0};
-  /** @brief Penalty on a split into two sets, for each unit of `NoiseShare`. */
+  /** @brief Penalty of `category_rules.h`, for each unit of `NoiseShare`. */
   double penalty[kMaxDimensions]{};
   double smoothing[kMaxDimensions]{};
 };
@@ -53,9 +53,15 @@ class SketchCategoryScan {
         n_empty_{n_categories - categories->size()},
         n_categories_{n_categories} {
     if (common::UseOneHot(n_categories, rules.max_to_onehot)) {
-      this->ScanOneHot(missing);
+      this->ScanOneHot(missing, nullptr);
     } else {
-      this->SetPenalty(rules.penalty);
+      auto const penalty = this->PenaltyOfSets(rules.penalty);
+      if (penalty > 0.0f) {
+        PackedSum const none[kWidth]{};
+        score_ = ScoreSplit<kWidth>(none, by_);  // to be exceeded
+        this->ScanOneHot(missing, rules.penalty);
+      }
+      penalty_ = penalty;
       this->Sort(direction, rules.smoothing);
       this->ScanPartitions(std::min<std::size_t>(n_categories, rules.max_threshold), missing);
     }
@@ -104,7 +110,8 @@ class SketchCategoryScan {
     return true;
   }
 
-  void ScanOneHot(PackedSum const* missing) {
+  /** @param penalty_of_share By dimension; null without a penalty. */
+  void ScanOneHot(PackedSum const* missing, double const* penalty_of_share) {
     PackedSum const none[kWidth]{};
     auto next = categories_.cbegin();
     bool has_empty{false};
@@ -118,6 +125,9 @@ class SketchCategoryScan {
       PackedSum left[kWidth];
       for (std::size_t d = 0; d < kWidth; ++d) {
         left[d] = by_.total[d] - sums[d];
+      }
+      if (penalty_of_share) {
+        penalty_ = this->PenaltyOfTwo(penalty_of_share, sums, left);
       }
       if (!is_empty && this->Offer(left, true)) {
         only_ = code;
@@ -134,20 +144,30 @@ class SketchCategoryScan {
   static double Grad(PackedSum sum) { return static_cast<double>(sum >> 32); }
   static double Hess(PackedSum sum) { return static_cast<double>(sum & 0xffffffff); }
 
-  void SetPenalty(double const* of_share) {
+  [[nodiscard]] float PenaltyOfSets(double const* of_share) const {
     double penalty{0.0};
     for (std::size_t d = 0; d < kWidth && of_share[d] > 0.0; ++d) {
-      auto share = -NoiseShare(Hess(by_.total[d]), by_.lambda[d]);
+      auto share = -this->ShareOf(by_.total, d);
       for (auto const& category : categories_) {
-        share += NoiseShare(Hess(category.sums[d]), by_.lambda[d]);
+        share += this->ShareOf(category.sums, d);
       }
       penalty += of_share[d] * share;
     }
-    if (penalty > 0.0) {
-      penalty_ = static_cast<float>(penalty);
-      PackedSum const none[kWidth]{};
-      score_ = ScoreSplit<kWidth>(none, by_);  // to be exceeded
+    return static_cast<float>(std::max(penalty, 0.0));
+  }
+
+  [[nodiscard]] float PenaltyOfTwo(double const* of_share, PackedSum const* one,
+                                   PackedSum const* others) const {
+    double penalty{0.0};
+    for (std::size_t d = 0; d < kWidth; ++d) {
+      penalty += of_share[d] * (this->ShareOf(one, d) + this->ShareOf(others, d) -
+                                this->ShareOf(by_.total, d));
     }
+    return static_cast<float>(penalty);
+  }
+
+  [[nodiscard]] double ShareOf(PackedSum const* sums, std::size_t d) const {
+    return NoiseShare(Hess(sums[d]), by_.lambda[d]);
   }
 
   void Sort(double const* direction, double const* smoothing) {
@@ -184,6 +204,7 @@ class SketchCategoryScan {
         left[d] -= categories_[i].sums[d];
       }
       if (this->Offer(left, true)) {
+        only_ = kNone;
         n_right_ = i + 1;
         empty_right_ = !is_below(i);
       }
@@ -198,6 +219,7 @@ class SketchCategoryScan {
         left[d] += categories_[i].sums[d];
       }
       if (this->Offer(left, false)) {
+        only_ = kNone;
         n_right_ = i;
         empty_right_ = !is_below(i);
       }
