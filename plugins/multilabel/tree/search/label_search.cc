@@ -20,12 +20,16 @@
 #include "../../../../src/tree/sample_position.h"         // for SamplePosition
 #include "../../reductions.h"                             // for SumOverWorkers
 #include "../../threads/loops.h"                          // for UsefulThreads
-#include "split_candidate.h"                              // for Decide, KeepLikely
+#include "exact_decision.h"                               // for AddCandidates, Decide, NumSums
+#include "split_candidate.h"                              // for KeepLikely
 #include "worker_shares.h"                                // for ShareCandidates
 #include "xgboost/logging.h"                              // for CHECK_LE, CHECK_LT
 
 namespace xgboost::multilabel {
 namespace {
+/** @brief Number of tasks of a level whose nodes have lists: some for each thread. */
+std::size_t NumListTasks(std::size_t n_threads) { return 2 * n_threads + 4; }
+
 /** @brief Check that the bins of every feature have numbers of 16 bits. */
 void CheckBins(common::HistogramCuts const& cuts) {
   auto const& ptrs = cuts.Ptrs();
@@ -57,7 +61,7 @@ void LabelSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData con
   n_threads_ = workers::UsefulThreads(ctx->Threads());
   this->ForgetNodes();
   budget_.Reset(rules.MaxBytes());
-  local_rows_.resize(n_rows);
+  row_numbers_.resize(n_rows);
   if (numbers_.size() != n_rows) {
     numbers_.resize(n_rows);
     std::iota(numbers_.begin(), numbers_.end(), 0);
@@ -110,12 +114,11 @@ std::shared_ptr<GHistIndexMatrix const> LabelSearch::Read(Context const* ctx,
 
 void LabelSearch::MakeBlocks(common::HistogramCuts const& cuts, bool has_lists) {
   // A block's histogram shares a core's second-level cache with gradients.
-  constexpr std::size_t kBinBytes = 2 * LocalRows::kNarrow * sizeof(std::int32_t);
+  constexpr std::size_t kBinBytes = 2 * QuantisedRows::kNarrow * sizeof(std::int32_t);
   constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
-  constexpr std::size_t kBlocksOfThread = 4;  // of lists
   std::size_t const n_threads = ctx_->Threads();
   std::size_t const n_blocks = collective::IsDistributed()  ? collective::GetWorldSize()
-                               : has_lists && n_threads > 1 ? kBlocksOfThread * n_threads
+                               : has_lists && n_threads > 1 ? NumListTasks(n_threads)
                                                             : n_threads;
   auto const n_bins = (cuts.TotalBins() + n_blocks - 1) / n_blocks;
   blocks_ = MakeFeatureBlocks(cuts, kBinBytes, std::min(kBlockBytes, n_bins * kBinBytes));
@@ -269,8 +272,8 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
     if (!job.has_lists) {
       return n_blocks;
     }
-    // Tasks of about the same size, some for each thread. All of a node's read all of its values.
-    auto const n_tasks = 2 * n_threads + 4;
+    // Tasks of about the same size. All of a node's read all of its values.
+    auto const n_tasks = NumListTasks(n_threads);
     return std::min(n_blocks, n_threads == 1 ? 1 : 1 + n_tasks * n_rows(job) / n_all);
   });
 }
@@ -287,7 +290,7 @@ std::vector<RunningBest> LabelSearch::CollectCandidates(Level const& level,
   }
   auto keep_likely = [&] {
     common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
-                        [&](auto i) { KeepLikely(nodes_[requests[i].nid].error, &best[i]); });
+                        [&](auto i) { KeepLikely(nodes_[requests[i].nid].scan.error, &best[i]); });
   };
   keep_likely();
   if (collective::GetWorldSize() > 1) {
