@@ -28,7 +28,6 @@ from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
 from xdcc.boosting.single_booster import SingleBooster
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 from xdcc.prediction.builder import LayoutBuilder
-from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
@@ -40,9 +39,7 @@ _BYTES_PER_ENTRY = 12
 """Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
-class MultiLabelXGBClassifier(
-    PredictsByKernel[BoosterPredictor], SingleBooster, LabelImportances, MultiLabelEstimator
-):
+class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -299,14 +296,6 @@ int, default="sumGain"
         self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
     ) -> dict[str, int]:
         return choose_sketch(params, data, matrix)
-
-    def _predicts_from(self) -> tuple[Any, ...]:
-        return self.booster_, self.booster_.num_boosted_rounds(), self.best_iteration_
-
-    def _make_predictor(self) -> BoosterPredictor:
-        builder = LayoutBuilder(self.n_features_in_, self.n_labels_)
-        builder.add_boosters([self._booster_that_predicts()])
-        return BoosterPredictor([builder.build(None)])
 
     def _add_to(self, builder: LayoutBuilder) -> None:
         builder.add_booster(self._booster_that_predicts())

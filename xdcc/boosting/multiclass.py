@@ -18,6 +18,7 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
+from xdcc.boosting.output_predictors import ClassPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -187,7 +188,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        return self._predicted(self._read_X(X), "value")
+        return self._proba_in_form_of_y(self._proba(self._read_X(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class.
@@ -201,8 +202,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        margins = self._predicted(self._read_X(X), "margin")
-        return np.asarray(self.classes_[np.argmax(margins, axis=1)])
+        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
 
     @property
     def _n_outputs(self) -> int:
@@ -217,6 +217,15 @@ int, default="sumGain"
 
     def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
         return self.classes_ if n_dims == 2 else np.array(["class"], dtype=object)
+
+    def _proba_in_form_of_y(self, proba: NDArray[np.float32]) -> NDArray[np.float32]:
+        return proba
+
+    def _labels_in_form_of_y(self, labels: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(self.classes_[labels])
+
+    def _make_predictor(self) -> ClassPredictor:
+        return ClassPredictor([self._layout()])
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         return {"objective": "multi:softprob", "num_class": len(self.classes_), **VECTOR_LEAVES}

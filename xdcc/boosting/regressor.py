@@ -5,8 +5,9 @@ units of the targets, so that a target in large units does not drown the others;
 the units of Y.
 """
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -24,6 +25,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.boosting.output_predictors import Link, TargetPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -38,6 +40,14 @@ OBJECTIVES = (
     "count:poisson",
 )
 """Losses that are sums over the targets: a target that is unknown adds nothing."""
+
+_LINKS: Mapping[str, Link] = {
+    "reg:gamma": "log",
+    "reg:tweedie": "log",
+    "count:poisson": "log",
+    "reg:logistic": "logit",
+}
+"""Link functions, where they are not the identity."""
 
 
 class MultiTargetXGBRegressor(RegressorMixin, SingleBooster):
@@ -216,8 +226,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        found = self._predicted(self._read_X(X), "value").astype(np.float64)
-        return found[:, 0] if self._has_one_target else found
+        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean over the targets of R², the share of the variance that predictions explain.
@@ -244,7 +253,7 @@ int, default="sumGain"
         features = self._check_X(X)
         truth = self._check_Y_of(self, features, y)
         weight = check_weight(sample_weight, len(truth))
-        predicted = self._predicted(features, "value")
+        predicted = self._labels(features)
         scores = []
         for column, of_column in zip(truth.T, predicted.T, strict=True):
             known = ~np.isnan(column)
@@ -270,6 +279,13 @@ int, default="sumGain"
 
     def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
         return self.target_names_
+
+    def _labels_in_form_of_y(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        return labels[:, 0] if self._has_one_target else labels
+
+    def _make_predictor(self) -> TargetPredictor:
+        trained = json.loads(self.booster_.save_config())["learner"]["objective"]["name"]
+        return TargetPredictor([self._layout()], _LINKS.get(trained, "identity"))
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         params: dict[str, Any] = {

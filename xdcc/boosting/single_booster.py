@@ -1,6 +1,6 @@
 """``SingleBooster``: an estimator on one booster whose trees predict all outputs at once.
 
-It trains and reads the booster. What the outputs are (labels, targets, or classes) and which loss
+It trains, flattens and reads the booster. What the outputs are (labels, targets, or classes) and which loss
 they have is up to its subclasses.
 """
 
@@ -27,6 +27,9 @@ from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.layout import Layout
+from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
 
 VECTOR_LEAVES = MappingProxyType(
     {
@@ -83,7 +86,7 @@ class Callbacks:
         return "a list of xgboost.callback.TrainingCallback, or None"
 
 
-class SingleBooster(TreeBoosterEstimator):
+class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     """An estimator on one booster.
 
     Examples
@@ -271,14 +274,16 @@ class SingleBooster(TreeBoosterEstimator):
             .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
             .astype(np.float64)
         )
-        margins = self._predicted(X, "margin")
+        margins = self._margins(X)
         return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(margins)
 
-    def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
-        return self.booster_.inplace_predict(
-            X,
-            iteration_range=(0, self.best_iteration_ + 1),
-            predict_type=predict_type,
-            validate_features=False,
-            strict_shape=True,
-        )
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.booster_, self.booster_.num_boosted_rounds(), self.best_iteration_
+
+    def _make_predictor(self) -> BoosterPredictor:
+        return BoosterPredictor([self._layout()])
+
+    def _layout(self) -> Layout:
+        builder = LayoutBuilder(self.n_features_in_, self._n_outputs)
+        builder.add_boosters([self._booster_that_predicts()])
+        return builder.build(None)

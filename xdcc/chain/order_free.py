@@ -446,14 +446,15 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
 
     def _begin_prediction(self, X: Any, known: Any) -> tuple[Floats, Labels]:
         """Check what is to be predicted; compute margins of the labels that vary."""
-        margins = self._outputs(X)
+        margins = self._outputs(self._predictor(), X)
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
         return margins, check_labels_as_in_fit(self, margins, known, "known")
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
-        predictor, margins = self._predictor(), self._outputs(self._check_X(X))
+        predictor = self._predictor()
+        margins = self._outputs(predictor, self._check_X(X))
         labels = predictor.of_varied(predictor.labels(margins).astype(np.float32))
         return predictor.begin(margins), labels
 

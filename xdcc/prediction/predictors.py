@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xdcc.base.features import Features
 from xdcc.base.kept import kept
 from xdcc.base.threads import n_threads
-from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic
+from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic, logistic_labels
 from xdcc.prediction.layout import Floats, Layout
 
 type Outputs = NDArray[np.floating]
@@ -69,9 +69,8 @@ class PredictsByKernel[P: Predictor]:
 
         return kept(self, "predictor", (self.n_jobs, *self._predicts_from()), make)
 
-    def _outputs(self, X: Any) -> Any:
+    def _outputs(self, predictor: P, X: Any) -> Any:
         """Predict rows that were read or checked."""
-        predictor = self._predictor()
         found = predictor.outputs(X, threads_for(X, self._n_jobs_here()))
         if found is None:  # the check raises an error, or makes the rows canonical
             model: Any = self
@@ -84,13 +83,16 @@ class PredictsByKernel[P: Predictor]:
         return self.n_jobs
 
     def _margins(self, X: Features) -> Any:
-        return self._predictor().margins(self._outputs(X))
+        predictor = self._predictor()
+        return predictor.margins(self._outputs(predictor, X))
 
     def _proba(self, X: Features) -> Any:
-        return self._predictor().proba(self._outputs(X))
+        predictor = self._predictor()
+        return predictor.proba(self._outputs(predictor, X))
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        return self._predictor().labels(self._outputs(X))
+        predictor = self._predictor()
+        return predictor.labels(self._outputs(predictor, X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,7 @@ class BoosterPredictor(WithOneKernel):
 
     def labels(self, outputs: Outputs) -> NDArray[np.int64]:
         """Decide labels."""
-        return (self.proba(outputs) >= 0.5).astype(np.int64)
+        return logistic_labels(outputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
+from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import check_features
 from xdcc.base.row_reader import RowReader
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.decision import TunedDecisionClassifierCV
@@ -24,6 +29,8 @@ from xdcc.serving.compiled_parts import CompiledParts, InputForm
 
 _SERVED = (
     MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+    MultiClassXGBClassifier,
     TunedDecisionClassifierCV,
     MultiLabelClassifier,
     DistilledClassifier,
@@ -72,8 +79,8 @@ class CompiledModel:
     Parameters
     ----------
     model : estimator
-        A fitted `MultiLabelXGBClassifier`, `DynamicChainClassifier`, `MultiLabelClassifier`,
-        `DistilledClassifier`, `RandomDecisionTreeClassifier`, `BoomerClassifier`,
+        A fitted `MultiLabelXGBClassifier`, `MultiTargetXGBRegressor`, `MultiClassXGBClassifier`,
+        `DynamicChainClassifier`, `MultiLabelClassifier`, `DistilledClassifier`, `RandomDecisionTreeClassifier`, `BoomerClassifier`,
         `LaCovaCClassifier`, `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or
         `OrderFreeChainClassifier`. The
         last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
@@ -88,7 +95,7 @@ class CompiledModel:
     n_features_in_ : int
         Number of features.
     n_labels_ : int
-        Number of labels.
+        Number of labels, if the model predicts labels.
 
     Raises
     ------
@@ -136,7 +143,8 @@ class CompiledModel:
         zeros = self._checker._sparse_zeros()
         self._reader = RowReader(self._checker, zeros, warns_of_names=False)
         self.n_features_in_: int = self._checker.n_features_in_
-        self.n_labels_: int = self._checker.n_labels_
+        if hasattr(self._checker, "n_labels_"):
+            self.n_labels_: int = self._checker.n_labels_
 
     @classmethod
     def _of_parts(cls, parts: CompiledParts, n_jobs: int | None) -> Self:
@@ -146,7 +154,7 @@ class CompiledModel:
         return model
 
     def decision_function(self, X: Any) -> NDArray[np.floating]:
-        """Log-odds of every label.
+        """Log-odds of every label, or what `MultiClassXGBClassifier` and regressors add up.
 
         Parameters
         ----------
@@ -156,7 +164,8 @@ class CompiledModel:
         Returns
         -------
         float array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
-            In single precision for a `MultiLabelXGBClassifier`. Of a chain, random decision trees
+            In single precision for a `MultiLabelXGBClassifier`. Of targets and classes the sums
+            over the trees, `(n_samples, n_outputs)`. Of a chain, random decision trees
             and LaCovaC trees that of probabilities, clipped to 1e-6. Of a `BoomerClassifier` the
             scores.
 
@@ -166,7 +175,8 @@ class CompiledModel:
             If X is not as described, or has other features than in `fit`.
         """
         margins = self._predictor.margins(self._outputs(X))
-        return margins if self._checker.classes_.ndim == 2 else margins[:, 0]
+        is_one = isinstance(self._checker, MultiLabelEstimator) and self._checker.classes_.ndim == 1
+        return margins[:, 0] if is_one else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
         """Probability of every label.
@@ -185,11 +195,13 @@ class CompiledModel:
         ------
         ValueError
             If X is not as described, or has other features than in `fit`.
+        TypeError
+            If the model is a `MultiTargetXGBRegressor`.
         """
         return self._checker._proba_in_form_of_y(self._predictor.proba(self._outputs(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, by the decision rule of the model.
+        """Labels, by the decision rule of the model; targets, or classes.
 
         Parameters
         ----------
@@ -199,7 +211,7 @@ class CompiledModel:
         Returns
         -------
         int array of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Zeros and ones; classes, if Y had one dimension.
+            Zeros and ones; classes, if Y had one dimension. Of a regressor as from the model.
 
         Raises
         ------

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from xdcc.base.checks import learned_by
-from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.base.estimator import CheckedEstimator
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
+from xdcc.boosting.output_predictors import ClassPredictor, TargetPredictor
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.flat_chain import ChainPredictor
 from xdcc.chain.order_free_prediction import OrderFreePredictor
@@ -20,10 +25,12 @@ from xdcc.linear import LogisticLabels
 from xdcc.prediction.predictors import BoosterPredictor
 from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor
 
-CHECKERS: Mapping[str, type[MultiLabelEstimator]] = {
+CHECKERS: Mapping[str, type[CheckedEstimator]] = {
     cls.__name__: cls
     for cls in (
         MultiLabelXGBClassifier,
+        MultiTargetXGBRegressor,
+        MultiClassXGBClassifier,
         SketchedExtraTreesClassifier,
         LogisticLabels,
         DynamicChainClassifier,
@@ -81,6 +88,8 @@ class CompiledParts:
     input: InputForm
     predictor: (
         BoosterPredictor
+        | TargetPredictor
+        | ClassPredictor
         | DecisionPredictor
         | ChainPredictor
         | OrderFreePredictor

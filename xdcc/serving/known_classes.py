@@ -25,6 +25,7 @@ from xdcc.boosting import (
     MultiLabelXGBClassifier,
     MultiTargetXGBRegressor,
 )
+from xdcc.boosting.output_predictors import ClassPredictor, TargetPredictor
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
 from xdcc.chain.label_booster import CompiledBooster
@@ -111,7 +112,8 @@ MODELS = (
 _LABEL_MODELS = (XGBModel, EstimatorModel)
 
 _PREDICTORS = (
-    *(BoosterPredictor, DecisionPredictor, ChainPredictor, OrderFreePredictor),
+    *(BoosterPredictor, TargetPredictor, ClassPredictor),
+    *(DecisionPredictor, ChainPredictor, OrderFreePredictor),
     *(MixtureMargins, ChainMargins, CompiledBooster, CompiledJointLabelset, EstimatorPredictor),
 )
 """Parts of compiled models."""

@@ -15,6 +15,7 @@ from sklearn import multioutput
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.checks import LEARNED_FROM_DATA
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
 from xdcc.boosting import (
@@ -22,6 +23,7 @@ from xdcc.boosting import (
     MultiLabelXGBClassifier,
     MultiTargetXGBRegressor,
 )
+from xdcc.boosting.output_predictors import ClassPredictor, TargetPredictor
 from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
@@ -149,15 +151,23 @@ def _check_booster(model: SingleBooster) -> None:
 
 @_check.register
 def _check_regressor(model: MultiTargetXGBRegressor) -> None:
+    _check_targets(model)
+    _check_booster(model)
+
+
+def _check_targets(model: MultiTargetXGBRegressor) -> None:
     _check_names(model.target_names_, model.n_targets_, "target_names_")
     require(model.n_targets_ == 1 or not model._has_one_target, "_has_one_target")
-    _check_booster(model)
 
 
 @_check.register
 def _check_multiclass(model: MultiClassXGBClassifier) -> None:
-    require(model.classes_.ndim == 1 and len(model.classes_) > 1, "classes_")
+    _check_classes(model)
     _check_booster(model)
+
+
+def _check_classes(model: MultiClassXGBClassifier) -> None:
+    require(model.classes_.ndim == 1 and len(model.classes_) > 1, "classes_")
 
 
 @_check.register
@@ -256,19 +266,25 @@ def _check_layout(layout: Layout) -> None:
 @_check.register
 def _check_input_form(form: InputForm) -> None:
     require(form.checked_by in CHECKERS, "the class that checks X")
+    types = {
+        name: type_
+        for base in CHECKERS[form.checked_by].__mro__
+        for name, type_ in vars(base).get("_stored", {}).items()
+        if name in LEARNED_FROM_DATA
+    }
     for name, value in form.learned.items():
-        known = MultiLabelEstimator._stored.get(name)
+        known = types.get(name)
         require(known is not None, name)
         is_optional = get_origin(known) is NotRequired
         check_type(value, get_args(known)[0] if is_optional else known, name)
     checker = form.checker()
-    required = (
-        name
-        for name, type_ in MultiLabelEstimator._stored.items()
-        if get_origin(type_) is not NotRequired
-    )
+    required = (name for name, type_ in types.items() if get_origin(type_) is not NotRequired)
     require(all(hasattr(checker, name) for name in required), "the form of X")
     _check_common(checker)
+    if isinstance(checker, MultiTargetXGBRegressor):
+        _check_targets(checker)
+    if isinstance(checker, MultiClassXGBClassifier):
+        _check_classes(checker)
 
 
 @_check.register
@@ -293,8 +309,8 @@ def _check_chain_margins(source: ChainMargins) -> None:
 @_check.register
 def _check_one_layout(predictor: BoosterPredictor | ChainPredictor | CompiledBooster) -> None:
     require(len(predictor.layouts) == 1, "layouts")
-    kind = {BoosterPredictor: "single", ChainPredictor: "chain", CompiledBooster: "from features"}
-    _check_layouts(predictor.layouts, kind[type(predictor)])
+    kind = {ChainPredictor: "chain", CompiledBooster: "from features"}
+    _check_layouts(predictor.layouts, kind.get(type(predictor), "single"))
 
 
 def _check_layouts(layouts: list[Layout], kind: str) -> None:
@@ -353,7 +369,12 @@ def _check_compiled_parts(parts: CompiledParts) -> None:
         layout = _first_layout(predictor.source)
     else:
         layout = predictor.layouts[0]
-    require(layout.n_outputs == learned["n_labels_"], "n_labels")
+    kinds = {TargetPredictor: MultiTargetXGBRegressor, ClassPredictor: MultiClassXGBClassifier}
+    checker = parts.input.checker()
+    of_kind = kinds.get(type(predictor), MultiLabelEstimator)
+    require(isinstance(checker, of_kind), "the class that checks X")
+    n_outputs = getattr(checker, "_n_outputs" if of_kind in kinds.values() else "n_labels_")
+    require(layout.n_outputs == n_outputs, "n_labels")
     require(layout.n_given == learned["n_features_in_"], "n_features_in_")
 
 
