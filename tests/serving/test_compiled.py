@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -154,6 +155,55 @@ def test_batches_of_large_trees():
     small = TunedDecisionClassifierCV(MEMBERS["booster"], cv=2, random_state=0).fit(X, Y)
     mixed.estimators_ = [*mixed.estimators_, *small.estimators_]
     assert_same(mixed, X, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_labels", "n_trees"),
+    [(4, 3, 30), (300, 40, 40), (5500, 3, 400)],
+    ids=["few features", "more than a byte counts", "too many to pack"],
+)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_batches_of_forests(n_features, n_labels, n_trees, is_sparse):
+    """Rows of a batch walk packed trees, a few rows those of the model."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, n_features)).astype(np.float32)
+    Y = (X[:, random.integers(0, n_features, n_labels)] > 0.5).astype(int)
+    X[:60][random.random((60, n_features)) < 0.1] = np.nan
+    if is_sparse:
+        X = sparse.csr_matrix(np.where(random.random(X.shape) < 0.3, X, 0))
+    model = SketchedExtraTreesClassifier(n_trees, max_features=1, random_state=0, n_jobs=1)
+    tuned_model = TunedDecisionClassifierCV(model, cv=2, random_state=0, n_jobs=1).fit(X, Y)
+    compiled_model = assert_same(tuned_model, X, exact=False)
+    margins = compiled_model.decision_function(X)
+    for begin in range(0, 200, 20):
+        found = compiled_model.decision_function(X[begin : begin + 20])
+        np.testing.assert_array_equal(found, margins[begin : begin + 20])
+    tested = {slot for forest in tuned_model.estimators_ for slot in forest.forest_.feature}
+    assert n_features <= 300 or len(tested) > 4096
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_batches_have_blocks_of_every_size(n_jobs):
+    """With a booster, a forest and a linear model, whose features are kept for all of a block."""
+    data = make_multilabel(3000, n_labels=4, missing=0.02, random_state=0)
+    model = tuned("forest").fit(data.X[:200], data.Y[:200])
+    model.estimators_ += [
+        clone(MEMBERS[name]).fit(data.X[:200], data.Y[:200]) for name in ("booster", "linear")
+    ]
+    compiled_model = CompiledModel(model, n_jobs=n_jobs)
+    margins = compiled_model.decision_function(data.X)
+    np.testing.assert_allclose(margins, reference.margins(model, data.X), rtol=0, atol=1e-6)
+    for n_rows in (33, 64, 65, 1023, 1025, 2049):
+        found = compiled_model.decision_function(data.X[:n_rows])
+        np.testing.assert_array_equal(found, margins[:n_rows])
+
+
+def test_forests_of_single_leaves_in_batches():
+    X, Y = np.zeros((50, 2)), np.tile([[0, 1]], (50, 1))
+    Y[:25] = [1, 0]
+    forest = SketchedExtraTreesClassifier(5, random_state=0)
+    model = TunedDecisionClassifierCV(forest, cv=2, random_state=0).fit(X, Y)
+    assert_same(model, X, exact=False)
 
 
 def test_rows_of_an_array_do_without_the_check(monkeypatch):

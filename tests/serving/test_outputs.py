@@ -1,13 +1,17 @@
-"""Targets and classes: model files, SHAP values, and what says that it serves labels only."""
+"""Targets and classes: predictions, model files, SHAP values, compiled models and exports."""
 
-import re
+import dataclasses
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from sklearn.exceptions import NotFittedError
 
+from xdcc.base.categories import feature_types
 from xdcc.boosting import MultiClassXGBClassifier, MultiTargetXGBRegressor
+from xdcc.boosting.regressor import OBJECTIVES
 from xdcc.explain import shap_values
 from xdcc.serving import (
     CompiledModel,
@@ -18,6 +22,7 @@ from xdcc.serving import (
     to_forest,
     to_onnx,
     to_stock,
+    to_treelite,
 )
 
 RNG = np.random.default_rng(0)
@@ -26,6 +31,10 @@ X["f"] = pd.Categorical(RNG.choice(["red", "green", "blue"], 120))
 Y = pd.DataFrame(X[["a", "b", "c"]].to_numpy() * [1e5, 1, 1e-4], columns=["x", "y", "z"])
 CLASSES = np.array(["low", "mid", "high"])[np.digitize(X["a"], [-0.5, 0.5])]
 FEW = {"n_estimators": 4, "n_jobs": 1}
+
+
+NUMBERS = RNG.normal(size=(120, 4)).astype(np.float32)
+NUMBERS[::7, 1] = np.nan
 
 
 def models():
@@ -44,6 +53,15 @@ def models():
 
 
 MODELS = models()
+
+
+def stock(model, rows, **arguments):
+    """Predict by XGBoost, (n_samples, n_outputs)."""
+    matrix = xgb.DMatrix(model._check_X(rows), feature_types=feature_types(model))
+    end = model.best_iteration_ + 1
+    return model.booster_.predict(
+        matrix, iteration_range=(0, end), validate_features=False, strict_shape=True, **arguments
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -81,7 +99,7 @@ def test_files_whose_parts_do_not_fit(name, attribute, value, message, tmp_path)
 def test_shap_values_add_up_to_margins(name):
     model = MODELS[name]
     values = shap_values(model, X[:20]).values
-    margins = model._predicted(model._check_X(X[:20]), "margin")
+    margins = stock(model, X[:20], output_margin=True)
     assert values.shape == (20, margins.shape[1], 7)
     np.testing.assert_allclose(values.sum(axis=2), margins, rtol=1e-4, atol=1e-4)
 
@@ -91,20 +109,137 @@ def test_names_of_shap_values():
     assert shap_values(MODELS["classes"], X[:2]).label_names == ["high", "low", "mid"]
 
 
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("n_rows", [1, 90])
+def test_predictions_are_those_of_the_booster(name, n_rows):
+    model, rows = MODELS[name], X[:n_rows]
+    expected = stock(model, rows)
+    if isinstance(model, MultiClassXGBClassifier):
+        np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=0, atol=1e-6)
+        labels = model.classes_[stock(model, rows, output_margin=True).argmax(axis=1)]
+        np.testing.assert_array_equal(model.predict(rows), labels)
+    else:
+        found = model.predict(rows).reshape(n_rows, -1)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    margins = stock(model, rows, output_margin=True)
+    np.testing.assert_array_equal(model._margins(model._read_X(rows)), margins)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_every_objective_has_its_link(objective):
+    model = MultiTargetXGBRegressor(**FEW, objective=objective, sketch_size=0)
+    model.fit(NUMBERS, 1 / (1 + np.exp(-NUMBERS[:, :2])))
+    found, expected = model.predict(NUMBERS), model.booster_.inplace_predict(NUMBERS)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    model.set_params(objective="count:poisson")  # the booster was trained before
+    np.testing.assert_array_equal(model.predict(NUMBERS), found)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_compiled_models_and_their_files(name, tmp_path):
+    model = MODELS[name]
+    save_model(CompiledModel(model, n_jobs=1), tmp_path / "compiled")
+    for compiled in (CompiledModel(model), load_model(tmp_path / "compiled", compiled=True)):
+        found = compiled.predict(X)
+        np.testing.assert_array_equal(found, model.predict(X))
+        assert found.dtype == model.predict(X).dtype
+        margins = stock(model, X, output_margin=True)
+        np.testing.assert_array_equal(compiled.decision_function(X), margins)
+        if isinstance(model, MultiClassXGBClassifier):
+            np.testing.assert_array_equal(compiled.predict_proba(X), model.predict_proba(X))
+        else:
+            with pytest.raises(TypeError, match="predicts numbers, not probabilities"):
+                compiled.predict_proba(X)
+
+
+def test_compiled_parts_that_do_not_fit(tmp_path):
+    regressor = CompiledModel(MODELS["regressor"])
+    classes = CompiledModel(MODELS["classes"])
+    regressor._parts = dataclasses.replace(regressor._parts, input=classes._parts.input)
+    save_model(regressor, tmp_path / "compiled")
+    with pytest.raises(ModelFileError, match="the class that checks X"):
+        load_model(tmp_path / "compiled", compiled=True)
+
+
+def of_numbers():
+    target = np.where(np.isnan(NUMBERS), 0, NUMBERS)
+    classes = np.array(["low", "mid", "high"])[np.digitize(target[:, 0], [-0.5, 0.5])]
+    return {
+        "targets": MultiTargetXGBRegressor(**FEW).fit(NUMBERS, target[:, :2] * [1e3, 1]),
+        "log link": MultiTargetXGBRegressor(**FEW, objective="reg:gamma").fit(
+            NUMBERS, np.exp(target[:, :3])
+        ),
+        "logit link": MultiTargetXGBRegressor(**FEW, objective="reg:logistic").fit(
+            NUMBERS, 1 / (1 + np.exp(-target[:, :3]))
+        ),
+        "one target": MultiTargetXGBRegressor(**FEW).fit(NUMBERS, target[:, 0]),
+        "stopped early": MultiTargetXGBRegressor(**FEW, early_stopping_rounds=1).fit(
+            NUMBERS[:60], target[:60, :2], eval_set=[(NUMBERS[60:], -target[60:, :2])]
+        ),
+        "classes": MultiClassXGBClassifier(**FEW).fit(NUMBERS, classes),
+    }
+
+
+OF_NUMBERS = of_numbers()
+
+
+def expected_of(model):
+    if isinstance(model, MultiClassXGBClassifier):
+        return model.predict_proba(NUMBERS)
+    return model.predict(NUMBERS).reshape(len(NUMBERS), -1)
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_onnx(name):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = OF_NUMBERS[name]
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    outputs = [output.name for output in session.get_outputs()]
+    found = dict(zip(outputs, session.run(None, {"X": NUMBERS}), strict=True))
+    names = json.loads(session.get_modelmeta().custom_metadata_map["label_names"])
+    assert names == list(model._output_names)
+    if isinstance(model, MultiClassXGBClassifier):
+        assert outputs == ["labels", "probabilities"]
+        np.testing.assert_array_equal(model.classes_[found["labels"][:, 0]], model.predict(NUMBERS))
+        np.testing.assert_allclose(found["probabilities"], expected_of(model), atol=1e-6)
+    else:
+        assert outputs == ["targets"]
+        np.testing.assert_allclose(found["targets"], expected_of(model), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_treelite_and_stock_xgboost(name):
+    treelite = pytest.importorskip("treelite")
+    model = OF_NUMBERS[name]
+    expected = expected_of(model)
+    found = treelite.gtil.predict(to_treelite(model), NUMBERS)
+    assert found.size == expected.size
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
+    forest = to_forest(model).predict(xgb.DMatrix(NUMBERS), strict_shape=True)
+    np.testing.assert_allclose(forest, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_treelite_describes_labels_only_as_classes():
+    treelite = pytest.importorskip("treelite")
+    with pytest.raises(TypeError, match="predicts numbers: use as_classes=False"):
+        to_treelite(OF_NUMBERS["targets"], as_classes=True)
+    model = OF_NUMBERS["classes"]
+    found = treelite.gtil.predict(to_treelite(model, as_classes=True), NUMBERS)
+    np.testing.assert_allclose(found[:, 0], expected_of(model), atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["regressor", "classes"])
-@pytest.mark.parametrize(
-    "serve",
-    [
-        CompiledModel,
-        to_onnx,
-        to_forest,
-        lambda model: to_stock(model, "nowhere"),
-    ],
-    ids=["CompiledModel", "to_onnx", "to_forest", "to_stock"],
-)
-def test_what_serves_labels_only(name, serve):
-    with pytest.raises(TypeError, match=re.escape(type(MODELS[name]).__name__)):
+@pytest.mark.parametrize("serve", [to_onnx, lambda model: to_stock(model, "nowhere")])
+def test_what_cannot_be_exported_is_named(name, serve):
+    with pytest.raises(TypeError, match=f"'f' of X is categorical|{type(MODELS[name]).__name__}"):
         serve(MODELS[name])
+
+
+@pytest.mark.parametrize("export", [to_onnx, to_forest, CompiledModel])
+@pytest.mark.parametrize("kind", [MultiTargetXGBRegressor, MultiClassXGBClassifier])
+def test_exports_before_fit(export, kind):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        export(kind())
 
 
 def test_boosters_for_stock_xgboost():

@@ -1,7 +1,7 @@
 """``SingleBooster``: an estimator on one booster whose trees predict all outputs at once.
 
-It trains, flattens and reads the booster. What the outputs are (labels, targets, or classes) and which loss
-they have is up to its subclasses.
+It trains, flattens and reads the booster. What the outputs are (labels, targets, or classes) and
+which loss they have is up to its subclasses.
 """
 
 from abc import abstractmethod

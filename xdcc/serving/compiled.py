@@ -80,9 +80,9 @@ class CompiledModel:
     ----------
     model : estimator
         A fitted `MultiLabelXGBClassifier`, `MultiTargetXGBRegressor`, `MultiClassXGBClassifier`,
-        `DynamicChainClassifier`, `MultiLabelClassifier`, `DistilledClassifier`, `RandomDecisionTreeClassifier`, `BoomerClassifier`,
-        `LaCovaCClassifier`, `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or
-        `OrderFreeChainClassifier`. The
+        `DynamicChainClassifier`, `MultiLabelClassifier`, `DistilledClassifier`,
+        `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
+        `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
         last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
         `LogisticLabels`, or `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model
         is not changed, and later changes to it have no effect.
@@ -198,7 +198,8 @@ class CompiledModel:
         TypeError
             If the model is a `MultiTargetXGBRegressor`.
         """
-        return self._checker._proba_in_form_of_y(self._predictor.proba(self._outputs(X)))
+        proba = self._predictor.proba(self._outputs(X))
+        return self._checker._proba_in_form_of_y(proba)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, by the decision rule of the model; targets, or classes.

@@ -20,7 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member
 from xdcc.base.margins import LIMITS
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
+from xdcc.boosting.output_predictors import TargetPredictor
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.decision import ThresholdClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
@@ -52,7 +58,8 @@ def to_onnx(model: Any) -> Any:
     model : estimator
         A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier or LogisticLabels; a
         TunedDecisionClassifierCV or ThresholdClassifier around one of these; a
-        MultiLabelClassifier or a DistilledClassifier. It is not changed.
+        MultiLabelClassifier or a DistilledClassifier; a MultiTargetXGBRegressor or a
+        MultiClassXGBClassifier. It is not changed.
 
     Returns
     -------
@@ -62,6 +69,10 @@ def to_onnx(model: Any) -> Any:
         "probabilities", float32; and "margins", float32, log-odds after calibration. If Y had one
         dimension, 1 is the second of `classes_`. Names of labels and features are in
         `metadata_props`, as JSON.
+
+        A regressor has the output "targets", float32, `(n_samples, n_targets)`; a classifier of
+        many classes "labels", int64, the position of the class in `classes_`, `(n_samples, 1)`, and
+        "probabilities" of the classes, float32.
 
     Raises
     ------
@@ -101,6 +112,8 @@ def to_onnx(model: Any) -> Any:
     np.True_
     """
     graph = Graph()
+    if type(model) in (MultiTargetXGBRegressor, MultiClassXGBClassifier):
+        return _of_outputs(graph, model)
     inner = model
     if type(model) is ThresholdClassifier:
         check_is_fitted(model, "thresholds_")
@@ -120,7 +133,31 @@ def to_onnx(model: Any) -> Any:
     graph.output("labels", labels, np.int64, n_labels)
     graph.output("probabilities", proba, np.float32, n_labels)
     graph.output("margins", margins, np.float32, n_labels)
-    names = {"label_names": inner.label_names_}
+    return _named(graph, model, inner, inner.label_names_)
+
+
+def _of_outputs(graph: Graph, model: MultiTargetXGBRegressor | MultiClassXGBClassifier) -> Any:
+    """Convert a model of targets or of classes."""
+    check_is_fitted(model)
+    reason = _why_no_numbers(model)
+    if reason is not None:
+        raise TypeError(f"{reason}.")
+    margins = _add_booster(graph, graph.input("X", np.float32, model.n_features_in_), model)
+    predictor: Any = model._predictor()
+    if isinstance(predictor, TargetPredictor):
+        inverse = {"log": "Exp", "logit": "Sigmoid", "identity": "Identity"}[predictor.link]
+        graph.output("targets", graph.add(inverse, margins), np.float32, model._n_outputs)
+    else:
+        best = graph.add("ArgMax", margins, axis=1, keepdims=1)
+        graph.output("labels", best, np.int64, 1)
+        proba = graph.add("Softmax", margins, axis=1)
+        graph.output("probabilities", proba, np.float32, model._n_outputs)
+    return _named(graph, model, model, model._output_names)
+
+
+def _named(graph: Graph, model: Any, inner: Any, label_names: Any) -> Any:
+    """Make the model of a graph, with the names of labels and features."""
+    names = {"label_names": label_names}
     if hasattr(inner, "feature_names_in_"):
         names["feature_names"] = inner.feature_names_in_
     properties = {key: json.dumps([str(name) for name in found]) for key, found in names.items()}
@@ -134,6 +171,11 @@ def _why_not(member: Any) -> str | None:
     if type(member) not in _MEMBERS:
         can = "boosters, extra trees, linear models, their mixtures and decision rules"
         return f"{type(member).__name__} has no form as a graph of ONNX; to_onnx takes {can}"
+    return _why_no_numbers(member)
+
+
+def _why_no_numbers(member: Any) -> str | None:
+    """Say that a column of X is categorical; None if none is."""
     categories = getattr(member, "categories_", {})
     if categories:
         column = next(iter(categories))
@@ -186,7 +228,7 @@ def _add_margins_of(graph: Graph, X: str, model: Any) -> str:
     return _add_two_levels(graph, X, model)
 
 
-def _add_booster(graph: Graph, X: str, model: MultiLabelXGBClassifier) -> str:
+def _add_booster(graph: Graph, X: str, model: SingleBooster) -> str:
     """Add the sum over a start and trees, in their order, float64."""
     if getattr(model, "sparse_X_", False):
         zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)

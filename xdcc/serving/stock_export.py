@@ -32,7 +32,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.labels import Classes
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
 from xdcc.chain import DynamicChainClassifier
 from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving import stock_chain
@@ -247,18 +251,22 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
         ``binary:logistic``; or a fitted estimator that :func:`xdcc.serving.to_forest` takes.
     as_classes : bool, default=False
         Whether the labels are described as classes, each with a probability of its own
-        ("multiclass_ova"). nvForest needs that: it refuses models of several targets.
+        ("multiclass_ova"). nvForest needs that: it refuses models of several targets. It changes
+        nothing for a `MultiClassXGBClassifier`.
 
     Returns
     -------
     treelite.Model
         ``treelite.gtil.predict(model, X)`` gives probabilities of shape (n_samples, n_labels, 1)
-        for float32 X, or (n_samples, 1, n_labels) with `as_classes`.
+        for float32 X, or (n_samples, 1, n_labels) with `as_classes`. Of a
+        `MultiTargetXGBRegressor` targets instead, of a `MultiClassXGBClassifier` probabilities of
+        shape (n_samples, 1, n_classes).
 
     Raises
     ------
     TypeError
-        If an estimator is not a sum of boosters; the message names what to use.
+        If an estimator is not a sum of boosters, or predicts targets, which cannot be described as
+        classes; the message names what to use.
     NotFittedError
         Before `fit`.
     ImportError
@@ -278,9 +286,11 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
         import treelite
     except ImportError as error:
         raise ImportError("to_treelite needs Treelite: pip install treelite") from error
+    if as_classes and isinstance(model, MultiTargetXGBRegressor):
+        raise TypeError("A MultiTargetXGBRegressor predicts numbers: use as_classes=False.")
     booster = stock_booster(model) if isinstance(model, xgb.Booster) else to_forest(model)
     trees = treelite.frontend.from_xgboost(booster)
-    if as_classes:
+    if as_classes and not isinstance(model, MultiClassXGBClassifier):
         _describe_as_classes(trees)
     return trees
 
