@@ -24,6 +24,7 @@ from xdcc.serving import (
     to_stock,
     to_treelite,
 )
+from xdcc.serving.stock_chain import ExportError, StockChain
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 5)), columns=list("abcde"))
@@ -229,10 +230,60 @@ def test_treelite_describes_labels_only_as_classes():
 
 
 @pytest.mark.parametrize("name", ["regressor", "classes"])
-@pytest.mark.parametrize("serve", [to_onnx, lambda model: to_stock(model, "nowhere")])
-def test_what_cannot_be_exported_is_named(name, serve):
-    with pytest.raises(TypeError, match=f"'f' of X is categorical|{type(MODELS[name]).__name__}"):
-        serve(MODELS[name])
+def test_onnx_has_no_categories(name):
+    with pytest.raises(TypeError, match="The column 'f' of X is categorical"):
+        to_onnx(MODELS[name])
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [(model, X) for model in MODELS.values()] + [(model, NUMBERS) for model in OF_NUMBERS.values()],
+    ids=[*MODELS, *OF_NUMBERS],
+)
+def test_exports_to_stock(model, rows, tmp_path):
+    to_stock(model, tmp_path / "exported")
+    exported = StockChain(tmp_path / "exported")
+    assert exported.label_names == [str(name) for name in model._output_names]
+    found, expected = exported.predict(rows), model.predict(rows)
+    assert found.dtype == expected.dtype
+    if isinstance(model, MultiClassXGBClassifier):
+        np.testing.assert_array_equal(found, expected)
+        proba = exported.predict_proba(rows)
+        np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=0, atol=1e-6)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        with pytest.raises(TypeError, match="predicts numbers, not probabilities"):
+            exported.predict_proba(rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        ("targets", "output", "numbers"),
+        ("targets", "output", "classes"),
+        ("targets", "one_target", True),
+        ("targets", "classes", {"dtype": "<i8", "values": [0, 1]}),
+        ("classes", "classes", None),
+        ("classes", "classes", {"dtype": "<U4", "values": ["high", "low"]}),
+        ("classes", "rounds", [["0" * 64], ["0" * 64]]),
+    ],
+)
+def test_settings_of_exports_that_do_not_fit(name, setting, value, tmp_path):
+    to_stock(OF_NUMBERS[name], tmp_path / "exported")
+    path = tmp_path / "exported" / "chain.json"
+    settings = json.loads(path.read_text("utf-8")) | {setting: value}
+    path.write_text(json.dumps(settings), "utf-8")
+    with pytest.raises(ExportError, match="which to_stock does not write"):
+        StockChain(tmp_path / "exported")
+
+
+def test_boosters_of_exports_that_have_other_outputs(tmp_path):
+    to_stock(OF_NUMBERS["targets"], tmp_path / "exported")
+    path = tmp_path / "exported" / "chain.json"
+    settings = json.loads(path.read_text("utf-8")) | {"label_names": ["a", "b", "c"]}
+    path.write_text(json.dumps(settings), "utf-8")
+    with pytest.raises(ExportError, match=r"has 2 outputs; chain\.json names 3"):
+        StockChain(tmp_path / "exported").predict(NUMBERS)
 
 
 @pytest.mark.parametrize("export", [to_onnx, to_forest, CompiledModel])

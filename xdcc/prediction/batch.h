@@ -360,7 +360,8 @@ XDCC_TARGET_CLONES static void AddLineLeaves(float const* leaf_value, std::int64
   }
 }
 
-/** @brief Add rows of shares of a group of trees to the frequencies of rows, in the trees' order. */
+/** @brief Add rows of shares of a group of trees to the frequencies of rows, in the trees' order.
+ */
 XDCC_TARGET_CLONES static void AddDenseShares(double const* shares, std::int64_t width,
                                               std::int64_t n_trees, std::int32_t const* leaves,
                                               std::int64_t n_rows, double* frequencies) {
@@ -370,8 +371,7 @@ XDCC_TARGET_CLONES static void AddDenseShares(double const* shares, std::int64_t
       Doubles4* sums = reinterpret_cast<Doubles4*>(frequencies + j);
       Doubles4 sum0 = sums[0], sum1 = sums[1], sum2 = sums[2], sum3 = sums[3];
       for (std::int64_t i = 0; i < n_trees; ++i) {
-        Doubles4 const* of_leaf =
-            reinterpret_cast<Doubles4 const*>(shares + leaves[i] * width + j);
+        Doubles4 const* of_leaf = reinterpret_cast<Doubles4 const*>(shares + leaves[i] * width + j);
         sum0 += of_leaf[0];
         sum1 += of_leaf[1];
         sum2 += of_leaf[2];

@@ -97,7 +97,8 @@ struct Call {
       return;
     }
     auto const n_lines = batch->packed.NFeatures();  // those of variants are rarely read
-    auto const n_kept = Memory::KeptRows(*model, kMostPacked) == kMostPacked ? model->n_features : 0;
+    auto const n_kept =
+        Memory::KeptRows(*model, kMostPacked) == kMostPacked ? model->n_features : 0;
     auto const n_slots = batch->walks ? model->n_slots : 0;
     auto const n_bytes = 4 * (n_lines + n_kept + n_slots) + 16 * model->width;
     auto const most = batch->packed.nodes.empty() ? kMostOthers : kMostPacked;

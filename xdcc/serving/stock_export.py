@@ -4,7 +4,7 @@
 settings of the chain's loop and the SHA-256 of each booster (``chain.json``), and the loop itself:
 a copy of ``stock_chain.py``, which needs only NumPy and XGBoost. A single multi-label booster is
 exported as a chain of one round without label features, whose cumulated prediction is that of the
-booster.
+booster. Boosters of targets and classes predict as they are.
 
 :func:`stock_booster` rewrites a booster. The plugin's trees are XGBoost's own, with a value per
 label in each leaf, and a `base_score` per label is stored as XGBoost stores it. Parameters of the
@@ -37,6 +37,7 @@ from xdcc.boosting import (
     MultiLabelXGBClassifier,
     MultiTargetXGBRegressor,
 )
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier
 from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving import stock_chain
@@ -45,7 +46,7 @@ from xdcc.serving.one_forest import to_forest
 
 
 def to_stock(
-    model: DynamicChainClassifier | MultiLabelXGBClassifier, directory: str | os.PathLike[str]
+    model: DynamicChainClassifier | SingleBooster, directory: str | os.PathLike[str]
 ) -> None:
     """Export a trained estimator for XGBoost without the plugin.
 
@@ -56,7 +57,8 @@ def to_stock(
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
+    model : DynamicChainClassifier, MultiLabelXGBClassifier, MultiTargetXGBRegressor or \
+MultiClassXGBClassifier
         A fitted estimator; it is not changed. The current `prediction` and `cumulation` of a chain
         are exported.
     directory : path-like
@@ -118,8 +120,16 @@ def _save_stock(booster: xgb.Booster, path: Path) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+_OUTPUTS = {
+    MultiLabelXGBClassifier: "labels",
+    MultiTargetXGBRegressor: "targets",
+    MultiClassXGBClassifier: "classes",
+}
+"""What boosters predict."""
+
+
 def _described(
-    model: DynamicChainClassifier | MultiLabelXGBClassifier,
+    model: DynamicChainClassifier | SingleBooster,
 ) -> tuple[dict[str, Any], list[list[xgb.Booster]]]:
     if type(model) is DynamicChainClassifier:
         check_is_fitted(model)
@@ -128,15 +138,18 @@ def _described(
         rule, end_label = model.rule_, model.end_label_
         n_label_features = model.n_labels_ + end_label
         prediction, cumulation = model.prediction, model.cumulation
-    elif type(model) is MultiLabelXGBClassifier:
+        output, names_of_outputs = "labels", model.label_names_
+    elif type(model) in _OUTPUTS:
         check_is_fitted(model)
-        rounds = [[model.booster_[: model.best_iteration_ + 1]]]
+        output, names_of_outputs = _OUTPUTS[type(model)], model._output_names
+        rounds = [[model._booster_that_predicts()]]
         rule, end_label = PropagationRule(), False
         n_label_features = 0
         prediction, cumulation = "cumulated", "equation9"
     else:
         raise TypeError(
-            "to_stock takes a fitted DynamicChainClassifier or MultiLabelXGBClassifier, not "
+            "to_stock takes a fitted DynamicChainClassifier, MultiLabelXGBClassifier, "
+            "MultiTargetXGBRegressor or MultiClassXGBClassifier, not "
             f"{type(model).__module__}.{type(model).__name__}. A chain trained on Dask has "
             "to_local(). For ensembles and mixtures, use to_forest if all members are boosters, "
             "else to_onnx or CompiledModel."
@@ -146,8 +159,10 @@ def _described(
     settings = {
         "format_version": stock_chain.FORMAT_VERSION,
         "xgboost": xgb.__version__,
-        "label_names": list(model.label_names_),
-        "classes": _plain_classes(model.classes_),
+        "label_names": [str(name) for name in names_of_outputs],
+        "output": output,
+        "one_target": getattr(model, "_has_one_target", False),
+        "classes": None if output == "targets" else _plain_classes(model.classes_),
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else list(names),
         "categories": [
