@@ -52,18 +52,10 @@ from xdcc.decision import (
     TunedDecisionClassifierCV,
 )
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.decision_predictor import DecisionPredictor
-from xdcc.decision.rules import (
-    AnyRule,
-    CommonThreshold,
-    ConstrainedRule,
-    F1Maximiser,
-    FittedLabelset,
-    LabelWise,
-    LeastCost,
-    MostProbableLabelset,
-    ThresholdPerLabel,
-)
+from xdcc.decision.rule import Rule
+from xdcc.decision.rules import RULES
 from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
@@ -118,8 +110,7 @@ _PREDICTORS = (
 
 _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
-    *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel),
-    *(MostProbableLabelset, FittedLabelset, F1Maximiser),
+    *RULES.values(),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
     *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),
@@ -131,7 +122,7 @@ _PARTS = (
 _NARROWER: Mapping[type, Mapping[str, Any]] = {
     DecisionPredictor: {
         "source": MixtureMargins | ChainMargins,
-        "rule": AnyRule | CompiledJointLabelset,
+        "rule": Rule | CompiledJointLabelset,
     },
     OrderFreePredictor: {"source": MixtureMargins},
 }
@@ -143,7 +134,7 @@ _CONSTRUCTED = (
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
-_LATER = frozenset({"callbacks", "constraints", "refit"})
+_LATER = frozenset({"callbacks", "constraints", "members", "refit", "rules"})
 """Parameters that files of 0.2 lack: they get their defaults."""
 
 _LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config", "_nodes"})
