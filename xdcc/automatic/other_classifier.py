@@ -17,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import get_tags
 
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything
@@ -35,6 +34,9 @@ from xdcc.prediction.builder import LayoutBuilder, NotFlat
 _FEW_ROWS, _OF_EACH, _ENTRIES_OF_TRIAL = 20, 2, 2**17
 """A trial has so many rows at least, and so many with and without each label, of a sample with so
 many entries of Y."""
+
+_WANTS_ONE_LABEL = "y should be a 1d array"
+"""How classifiers for one label refuse several: by scikit-learn's `column_or_1d`."""
 
 
 @declares_parameters
@@ -100,25 +102,15 @@ class OtherClassifier(MultiLabelEstimator):
                 model = clone(self)._fit_checked(few)
                 answer = model._answer(few.X)
             except Exception as error:
-                if data.Y.shape[1] > 1 and self._takes_one_label:
+                if _WANTS_ONE_LABEL in str(error):
                     raise ValueError(
                         f"The {self._described} takes a single label, and Y has {data.Y.shape[1]}. "
                         "sklearn.multioutput.MultiOutputClassifier fits one for each label. "
-                        f"({type(error).__name__}: {error})"
+                        f"({error})"
                     ) from error
                 return 0.0
         model._checked(answer, len(few.Y))
         return (time.perf_counter() - begun) / len(few.Y)
-
-    @property
-    def _takes_one_label(self) -> bool:
-        """Whether the classifier says that it takes one label only."""
-        if not hasattr(self.classifier, "__sklearn_tags__"):
-            return False
-        tags = get_tags(self.classifier)
-        of_classifier = tags.classifier_tags
-        takes_more = of_classifier is None or of_classifier.multi_label
-        return not (takes_more or tags.target_tags.multi_output)
 
     @property
     def _described(self) -> str:

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.automatic.mixture import Member
+from xdcc.automatic.other_classifier import OtherClassifier
 from xdcc.boosting import (
     MultiClassXGBClassifier,
     MultiLabelXGBClassifier,
@@ -100,7 +101,7 @@ MODELS = (
 )
 """The estimators of the package: what `save_model` takes."""
 
-_LABEL_MODELS = (XGBModel, EstimatorModel)
+_LABEL_MODELS = (XGBModel, EstimatorModel, OtherClassifier)
 
 _PREDICTORS = (
     *(BoosterPredictor, DecisionPredictor, ChainPredictor, OrderFreePredictor),
