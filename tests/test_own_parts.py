@@ -25,6 +25,8 @@ from tests.automatic.own_member import CentroidClassifier, Centroids
 from tests.decision.own_rule import AtLeastOne
 from xdcc.automatic.mixture import Member
 from xdcc.automatic.mixture_margins import PartlyFlatMargins
+from xdcc.automatic.other_models import OtherModels
+from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
@@ -331,11 +333,22 @@ def test_a_member_that_would_take_too_long(monkeypatch):
     assert model.abandoned_["candidate"] == ["slow"]
 
 
+def test_too_short_a_budget_for_a_classifier_that_cannot_end_early():
+    with pytest.warns(UserWarning, match="too short for any model: 'neighbours' is used"):
+        model = classifier(members=[("neighbours", NEIGHBOURS)], time_budget=1e-9).fit(X, Y)
+    assert model.predict(X_NEW).shape == Y_NEW.shape
+    with pytest.warns(UserWarning, match="too short for any model: 'linear' is used"):
+        classifier(members=[("neighbours", NEIGHBOURS), "linear"], time_budget=1e-9).fit(X, Y)
+
+
+def test_no_memory_for_any(monkeypatch):
+    monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: 2.0**10)
+    with pytest.raises(MemoryError, match="The candidate 'extra trees' is left out"):
+        classifier(members=["extra trees"]).fit(X, Y)
+
+
 def test_a_few_rows_tell_the_time(monkeypatch):
     """With a budget alone: else the model would depend on the machine."""
-    from xdcc.automatic.other_models import OtherModels
-    from xdcc.automatic.shape import Shape
-
     family, shape = OtherModels("neighbours", NEIGHBOURS), Shape(250, 4, 3, 1000, 3)
     before = family.candidates(shape, 10.0)[0].seconds
     monkeypatch.setattr(

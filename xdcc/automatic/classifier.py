@@ -269,7 +269,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold. If it is too short for a booster. If memory does not suffice for a
+            round for each fold, or without boosters the least expensive candidate. If it is too
+            short for a booster or a classifier of another package. If memory does not suffice for a
             forest: it is left out. If a constraint cannot be met: a label without the precision is
             never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
             ended the search.

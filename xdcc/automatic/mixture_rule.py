@@ -71,7 +71,8 @@ def choose_rule(
     """
     too_short = []
     if not found.had_time:
-        too_short = ["time_budget is too short for any model: a booster of one round is used."]
+        used = found.summary["candidate"][0]
+        too_short = [f"time_budget is too short for any model: {used!r} is used nevertheless."]
     elif found.missing:
         too_short = [
             f"No {' and no '.join(found.missing)} was trained: time_budget or memory did not "

@@ -242,7 +242,7 @@ class Search:
                 self._try_usual()
             had_time = bool(self._table)
             if not had_time:
-                self._try(self._usual[0])
+                self._try_in_any_case()
         except _Stopped:
             self._end = "callback"
             return True
@@ -259,7 +259,7 @@ class Search:
 
         def try_candidate(number: int) -> None:
             nonlocal following
-            found = self._train_and_calibrate(candidates[number], number)
+            found = self._train_and_calibrate(candidates[number], number, Watch(self._budget))
             with entering:
                 trained[number] = found
                 while following in trained:
@@ -287,7 +287,7 @@ class Search:
         """Train the usual candidates, and then what follows them."""
         following: list[Candidate] = []
         for candidate in self._usual:
-            tried = self._train_and_calibrate(candidate, len(self._table))
+            tried = self._train_and_calibrate(candidate, len(self._table), Watch(self._budget))
             if tried is not None:
                 self._enter(tried)
                 family = candidate.family
@@ -322,10 +322,22 @@ class Search:
             first = family.first(self._shape, longest)
             if first is None or not self._budget.has(0):
                 continue
-            candidate, end = replace(first, family=family), self._budget.after(_TIME_OF_FIRST)
-            tried = self._train_and_calibrate(candidate, len(self._table), end)
+            watch = Watch(self._budget, self._budget.after(_TIME_OF_FIRST))
+            candidate = replace(first, family=family)
+            tried = self._train_and_calibrate(candidate, len(self._table), watch)
             if tried is not None:
                 self._enter(tried)
+
+    def _try_in_any_case(self) -> None:
+        """Train a candidate without time: as briefly as possible, or all of it."""
+        brief = [(each, self._budget) for each in self._usual if each.ends_early]
+        by_cost = sorted(self._usual, key=lambda each: each.seconds)
+        for candidate, budget in (*brief[:1], *((each, TimeBudget(0, None)) for each in by_cost)):
+            tried = self._train_and_calibrate(candidate, 0, Watch(budget))
+            if tried is not None:
+                self._enter(tried)
+                return
+        raise NotEnoughMemoryError(" ".join(sorted(self._left_out)))
 
     def _learn(self, training: Training) -> None:
         """Learn from a candidate how long others take, and what its family learns."""
@@ -424,7 +436,8 @@ class Search:
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
         end = time.perf_counter() + _MOST_OF_ONE * self._budget.seconds
-        tried = self._train_and_calibrate(candidate, len(self._table), end)
+        watch = Watch(self._budget, end)
+        tried = self._train_and_calibrate(candidate, len(self._table), watch)
         return tried is not None and self._enter(tried)
 
     def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
@@ -437,11 +450,10 @@ class Search:
                 column.append(row[name])
 
     def _train_and_calibrate(
-        self, candidate: Candidate, number: int, end: float = np.inf
+        self, candidate: Candidate, number: int, watch: Watch
     ) -> _Tried | None:
         """Train a candidate or a member with another seed, and calibrate its margins."""
         begun = time.perf_counter()
-        watch = Watch(self._budget, end)
         found = self._train(candidate, self._data, number, watch)
         if found is None:
             return None
