@@ -127,8 +127,8 @@ class SomeOf:
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a sequence, not empty."""
-        is_sequence = isinstance(value, list | tuple) and len(value) > 0
-        return is_sequence and all(map(Choice(self.values).accepts, value))
+        one = Choice(self.values)
+        return isinstance(value, list | tuple) and len(value) > 0 and all(map(one.accepts, value))
 
     def __str__(self) -> str:
         return f"a sequence of {', '.join(map(repr, self.values))}"

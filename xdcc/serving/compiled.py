@@ -51,10 +51,8 @@ def _compiled(model: Any) -> CompiledParts:
 def _check_is_flat(predictor: Any) -> None:
     """Raise a TypeError if members of a model have no flat form."""
     source, rule = (getattr(predictor, name, None) for name in ("source", "rule"))
-    if hasattr(source, "not_flat"):
-        raise TypeError(
-            f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {source.not_flat}."
-        )
+    if (not_flat := getattr(source, "not_flat", None)) is not None:
+        raise TypeError(f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {not_flat}.")
     if isinstance(rule, CheckedRule):
         raise TypeError(
             f"CompiledModel serves decision rules that have a flat form, not {rule.not_flat}."
