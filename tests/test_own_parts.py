@@ -4,6 +4,7 @@
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,8 +22,9 @@ from sklearn.svm import LinearSVC
 from xgboost import XGBClassifier
 
 import xdcc
-from tests.automatic.own_member import CentroidClassifier, Centroids
+from tests.automatic.own_member import CentroidClassifier, Centroids, Covariances
 from tests.decision.own_rule import AtLeastOne
+from xdcc.automatic import Candidate, MemberFamily
 from xdcc.automatic.mixture import Member
 from xdcc.automatic.mixture_margins import PartlyFlatMargins
 from xdcc.automatic.other_models import OtherModels
@@ -100,6 +102,20 @@ def test_what_is_flat_has_a_kernel(fitted):
         np.testing.assert_array_equal(fitted.predict(rows), fitted.predict(X_NEW)[: len(rows)])
     with pytest.raises(ValueError, match="infinity"):
         fitted.predict(np.full((1, 4), np.inf))
+
+
+def test_a_model_that_flattens(tmp_path):
+    """All kernels: a mixture with it is compiled, and compiled files hold it."""
+    alone = classifier(members=[("covariances", Covariances())]).fit(X, Y)
+    model = classifier(members=["linear"]).fit(X, Y)
+    (member,), (linear,) = alone.members_, model.members_
+    model.members_ = [replace(linear, share=0.4), replace(member, share=0.6)]
+    for each in (alone, model):
+        assert isinstance(each._predictor().source, MixtureMargins)
+        np.testing.assert_allclose(each.predict_proba(X_NEW), expit(mixed(each, X_NEW)), rtol=1e-6)
+    save_model(CompiledModel(model), tmp_path / "compiled")
+    compiled = load_model(tmp_path / "compiled", compiled=True)
+    np.testing.assert_array_equal(compiled.predict_proba(X_NEW), model.predict_proba(X_NEW))
 
 
 def test_a_second_level_on_them(fitted):
@@ -439,6 +455,16 @@ def test_margins_of_the_wrong_shape():
         classifier(members=[("narrow", Narrow())]).fit(X, Y)
 
 
+class OneCandidate(MemberFamily):
+    name = "one"
+
+    def __init__(self, candidate):
+        self.candidate = candidate
+
+    def candidates(self, shape, longest):
+        return [self.candidate]
+
+
 def twice():
     return [("a", NEIGHBOURS), ("a", NEIGHBOURS)]
 
@@ -456,6 +482,11 @@ def twice():
         (["linear", "linear"], "members: there is more than one 'linear'"),
         ([("linear", NEIGHBOURS)], r"members\[0\]: 'linear' is the name of a family of xdcc"),
         ([("second level", NEIGHBOURS)], "there is more than one 'second level'"),
+        ([OneCandidate(Candidate("svm", LinearSVC(), 1.0))], "model of the candidate 'svm'=Linear"),
+        (
+            [OneCandidate(Candidate("nn", NEIGHBOURS, 0))],
+            "seconds of the candidate 'nn'=0: it must",
+        ),
         ([Centroids(), ("centroids, 1.0", NEIGHBOURS)], "more than one candidate 'centroids, 1.0'"),
         (
             [LogisticRegression()],

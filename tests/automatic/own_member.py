@@ -5,6 +5,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from xdcc.automatic import Candidate, MemberFamily
+from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
+from xdcc.prediction.layout import LinearPart
 
 
 class CentroidClassifier(ClassifierMixin, BaseEstimator):
@@ -30,6 +32,33 @@ class CentroidClassifier(ClassifierMixin, BaseEstimator):
             for value in (0, 1)
         )
         return expit(self.sharpness * (absent - present))
+
+
+@declares_parameters
+class Covariances(MultiLabelEstimator):
+    """Log-odds by the covariances of features and labels, a linear function with a flat form."""
+
+    def fit(self, X, Y, sample_weight=None):
+        data = self._begin_fit(X, Y, sample_weight)
+        centred = data.Y - data.Y.mean(axis=0)
+        self.coef_ = 2 * centred.T @ np.nan_to_num(data.X) / len(data.Y)
+        self.intercept_ = np.zeros(data.Y.shape[1])
+        return self
+
+    def _margins(self, X):
+        return np.nan_to_num(X) @ self.coef_.T + self.intercept_
+
+    def _proba(self, X):
+        return expit(self._margins(X))
+
+    def _add_to(self, builder):
+        n = self.n_features_in_
+        columns, one = np.arange(n, dtype=np.int32), np.ones(n)
+        weight = np.ascontiguousarray(self.coef_.T, np.float64).ravel()
+        builder.add_linear(
+            LinearPart(columns, 0 * columns, 0 * columns - 1, 0 * one, weight, one,
+                       self.intercept_, False)
+        )  # fmt: skip
 
 
 class Centroids(MemberFamily):

@@ -19,7 +19,7 @@ from xdcc.automatic.forests import ExtraTreesForests
 from xdcc.automatic.linear_models import LinearModels
 from xdcc.automatic.other_models import OtherModels
 from xdcc.automatic.shape import Shape
-from xdcc.base.domains import Choice, Classifier, check_domain
+from xdcc.base.domains import Choice, Classifier, Number, check_domain
 
 FAMILIES: Mapping[str, type[MemberFamily]] = MappingProxyType(
     {family.name: family for family in (Boosters, ExtraTreesForests, LinearModels)}
@@ -32,7 +32,7 @@ type MemberLike = str | MemberFamily | tuple[str, Any] | Any
 _ERRORS_OF_OTHERS = 2.0
 """Standard errors that one of many candidates must gain: by chance the best of twelve gains 1.6."""
 
-_WITH_PROBA = Classifier()
+_WITH_PROBA, _SECONDS = Classifier(), Number(low=0, low_open=True)
 
 
 def families_of(members: Sequence[MemberLike] | None) -> list[MemberFamily]:
@@ -119,7 +119,7 @@ def usual_candidates(
     Raises
     ------
     ValueError
-        If two have the same name.
+        If two have the same name, or one has no `predict_proba` or no cost.
 
     Examples
     --------
@@ -134,9 +134,11 @@ def usual_candidates(
     if not found and longest == np.inf:  # extra trees alone
         return usual_candidates(families, shape, np.finfo(np.float64).max)
     names = [candidate.name for candidate in found]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise ValueError(f"members: there is more than one candidate {name!r}.")
+    for number, candidate in enumerate(found):
+        if candidate.name in names[:number]:
+            raise ValueError(f"members: there is more than one candidate {candidate.name!r}.")
+        check_domain(f"model of the candidate {candidate.name!r}", candidate.model, _WITH_PROBA)
+        check_domain(f"seconds of the candidate {candidate.name!r}", candidate.seconds, _SECONDS)
     return found
 
 

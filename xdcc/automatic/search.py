@@ -471,7 +471,7 @@ class Search:
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
         return _Tried(member, margins, Training(candidate, found.unfitted, ended - begun, watch))
 
-    def _checked(self, candidate: Candidate, margins: NDArray[np.floating]) -> Floats:
+    def _checked(self, candidate: Candidate, margins: NDArray[np.floating]) -> NDArray[np.floating]:
         """Check the margins that an estimator gives out of fold."""
         shape = self._data.Y.shape
         if margins.shape != shape:

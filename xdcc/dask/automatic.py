@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.families import FAMILIES, families_of
+from xdcc.automatic.families import FAMILIES, MemberLike, families_of
 from xdcc.automatic.search import Search
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.time_budget import TimeBudget
@@ -174,7 +174,7 @@ def _search(
     *,
     booster: MultiLabelXGBClassifier,
     absent: NDArray[np.bool_],
-    members: Sequence[str] | None,
+    members: Sequence[MemberLike] | None,
     measure: str | None,
     seed: int,
     n_jobs: int | None,
