@@ -27,7 +27,7 @@ from xdcc.prediction.builder import NotFlat
 
 type MetricLike = str | Metric | Callable[..., float]
 
-MAX_CANDIDATES = 50
+_MAX_CANDIDATES = 50
 """Thresholds that are tried for a callable metric."""
 
 
@@ -92,7 +92,7 @@ class RuleData:
     @cached_property
     def threshold(self) -> float:
         """The threshold for all labels with which the metric is highest."""
-        return threshold_for(self.of_proba, self.measure, MAX_CANDIDATES)
+        return threshold_for(self.of_proba, self.measure, _MAX_CANDIDATES)
 
     @cached_property
     def known(self) -> KnownLabelsets:

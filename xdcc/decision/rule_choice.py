@@ -26,7 +26,15 @@ from xdcc.decision.label_metrics import checked_metric, scores_on_draws
 from xdcc.decision.labelset_weights import MOST_PAIRS
 from xdcc.decision.proba_metrics import ProbaMetric
 from xdcc.decision.rule import MetricLike, Rule
-from xdcc.decision.rules import RULES, RuleKind, kinds_of, learn_rules, predict_with_all
+from xdcc.decision.rules import (
+    RULES,
+    RuleKind,
+    kinds_of,
+    learn_rules,
+    others_of,
+    predict_with_all,
+    require_suitable,
+)
 from xdcc.decision.threshold_rules import LabelWise
 
 _N_BOOTSTRAPS = 200
@@ -114,8 +122,9 @@ def try_rules(
 
     numbers = np.unique(folds_judged).tolist()
     tasks: list[Callable[[], list[Any]]] = [learn, *(partial(predict, fold) for fold in numbers)]
-    # A user's function is not called by several threads.
-    rules, *of_folds = [task() for task in tasks] if callable(measure) else run_all(tasks)
+    # Functions of a user are not called by several threads.
+    is_of_user = callable(measure) or others_of(suitable)
+    rules, *of_folds = [task() for task in tasks] if is_of_user else run_all(tasks)
     _require_as_many(suitable, rules, of_folds)
     predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
     for fold, of_others in zip(numbers, of_folds, strict=True):
@@ -395,15 +404,20 @@ def _suitable(
     """Leave out the kinds of rules that do not suit, or stop if one was requested."""
     of_fold = folds[~np.isnan(Y).any(axis=1)]
     has_labelsets = len(np.unique(of_fold)) >= 2
-
-    def why_not(kind: type[Rule]) -> str | None:
-        if kind.needs_labelsets and not has_labelsets:
-            return "needs rows of which every label is known, in two folds at least"
-        return kind.why_not(measure)
-
     if kinds is None:
-        return [kind for kind in RULES.values() if why_not(kind) is None and kind.suits(measure)]
-    for kind in kinds_of(kinds):
-        if (reason := why_not(kind)) is not None:
-            raise ValueError(f"The rule {kind.name!r} {reason}.")
-    return kinds_of(kinds)
+        return [
+            kind
+            for kind in RULES.values()
+            if kind.why_not(measure) is None
+            and kind.suits(measure)
+            and (has_labelsets or not kind.needs_labelsets)
+        ]
+    requested = kinds_of(kinds)
+    require_suitable(requested, measure)
+    for kind in requested:
+        if kind.needs_labelsets and not has_labelsets:
+            raise ValueError(
+                f"The rule {kind.name!r} needs rows of which every label is known, in two folds "
+                "at least."
+            )
+    return requested

@@ -109,6 +109,24 @@ def predict_with_all(rules: Sequence[Rule], margins: Floats) -> list[NDArray[np.
     return [found[i] for i in range(len(rules))]
 
 
+def others_of(kinds: Sequence[RuleKind]) -> list[type[Rule]]:
+    """Return the kinds of rules that are not of this package.
+
+    Examples
+    --------
+    >>> others_of(["threshold", LabelWise])
+    []
+    """
+    return [kind for kind in kinds_of(kinds) if kind not in RULES.values()]
+
+
+def require_suitable(kinds: Sequence[type[Rule]], measure: MetricLike) -> None:
+    """Stop if a kind of rules cannot be learned for a metric; the message says what it needs."""
+    for kind in kinds:
+        if (reason := kind.why_not(measure)) is not None:
+            raise ValueError(f"The rule {kind.name!r} {reason}.")
+
+
 def try_kinds(kinds: Sequence[RuleKind], data: FitData, measure: MetricLike) -> None:
     """Learn rules of other packages once, so that their errors come before anything is trained.
 
@@ -124,11 +142,12 @@ def try_kinds(kinds: Sequence[RuleKind], data: FitData, measure: MetricLike) -> 
     Raises
     ------
     ValueError
-        If a rule predicts something else than 0 and 1.
+        If a rule cannot be learned for the metric, or predicts something else than 0 and 1.
     """
-    others = [kind for kind in kinds_of(kinds) if kind not in RULES.values()]
+    others = others_of(kinds)
     if not others:
         return
+    require_suitable(others, measure)
     rows = data._replace(X=None).take(sample_rows(data.Y.shape, data.counts))
     drawn = np.random.default_rng(0).normal(np.where(rows.truth, 1.0, -1.0), 2.0)
     predict_with_all(learn_rules(others, rows._replace(X=drawn), measure), drawn)
