@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
@@ -274,6 +275,11 @@ def test_time_budget(two: Any) -> None:
         ({"params": {"cv": 321}}, ValueError, "321 folds need as many rows, but n_samples=320"),
         ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
         ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
+        (
+            {"params": {"members": ["linear", DummyClassifier()]}},
+            ValueError,
+            "it must be a sequence of 'boosters', 'extra trees', 'linear' or None",
+        ),
         ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
         ({"params": {"constraints": {"fraud": 0.3}}}, ValueError, "there is no label 'fraud'"),
         ({"params": {"measure": "precision_at_4"}}, ValueError, "'precision_at_4' has no value"),
@@ -299,6 +305,13 @@ def test_bad_input(
     with pytest.raises(error, match=message):
         estimator.fit(data["X"], data["Y"], data["weight"])
     assert not hasattr(estimator, "rule_")
+
+
+def test_families_by_name(two: Any) -> None:
+    found = on(two, members=["linear"]).fit(rows(X), rows(Y))
+    expected = locally(X, Y, members=["linear"])
+    assert found.summary_["candidate"][0] == "linear"
+    assert_same_model(found, expected, X)
 
 
 @pytest.mark.usefixtures("only_boosters")
