@@ -92,7 +92,7 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
         return whole[np.arange(0, len(whole), 8)]
 
     monkeypatch.setattr(data, "load_dataset", load_fewer)
-    monkeypatch.setattr("xdcc.automatic.candidates._RATES", ((0.3, np.inf),))
+    monkeypatch.setattr("xdcc.automatic.boosters._RATES", ((0.3, np.inf),))
     monkeypatch.chdir(tmp_path)  # some examples write files
     monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])  # one example imports `experiments`
     namespace = {"__name__": page.stem}

@@ -18,9 +18,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import TimeSeriesSplit
 
 from xdcc import MultiLabelClassifier, metrics
-from xdcc.automatic.candidates import Shape, forest, second_level, usual_candidates
+from xdcc.automatic.boosters import second_level
+from xdcc.automatic.families import families_of, usual_candidates
+from xdcc.automatic.forests import forest
 from xdcc.automatic.mixture import Mixture
-from xdcc.automatic.search import TimeBudget
+from xdcc.automatic.shape import Shape
+from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.checks import check_fit_data
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
@@ -28,7 +31,7 @@ from xdcc.decision.calibration import calibrate_labels
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
 from xdcc.decision.proba_metrics import proba_metric
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import LabelWise
+from xdcc.decision.threshold_rules import LabelWise
 
 matplotlib.use("Agg")
 NAN = np.nan
@@ -56,7 +59,7 @@ def test_the_parts(fitted):
     """Each candidate by itself, calibrated; the mixture of those that entered; its second level."""
     table = pd.DataFrame(fitted.summary_).set_index("candidate")
     shape = Shape(140, 6, 4, 140 * 6, 3)
-    tried = usual_candidates(shape)
+    tried = usual_candidates(families_of(None), shape)
     assert table.index.tolist() == [*(candidate.name for candidate in tried), "second level"]
     assert (table.seeds == 1).all()
     assert np.isnan(table.loc["linear", "rounds"])
@@ -189,7 +192,7 @@ def test_the_best_so_far_when_time_is_up(monkeypatch):
 
 
 def test_more_time_tries_more_candidates_and_never_keeps_a_worse_mixture():
-    usual = len(usual_candidates(Shape(140, 6, 4, 140 * 6, 3)))
+    usual = len(usual_candidates(families_of(None), Shape(140, 6, 4, 140 * 6, 3)))
     table = pd.DataFrame(_classifier(time_budget=1e6, random_state=3).fit(X, Y).summary_)
     assert len(table) > usual
     assert (np.diff(table.best_log_loss) <= 0).all()

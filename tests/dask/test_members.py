@@ -26,7 +26,8 @@ from tests.dask.test_automatic import (
     rows,
     two,
 )
-from xdcc.automatic.candidates import Candidate, usual_candidates
+from xdcc.automatic import Candidate
+from xdcc.automatic.families import usual_candidates
 from xdcc.automatic.mixture import Mixture
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.forest import SketchedExtraTreesClassifier

@@ -15,8 +15,9 @@ from xdcc import MultiLabelClassifier
 from xdcc.base.fit_data import FitData
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts, Precision, Recall, TunedDecisionClassifierCV
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.constraints import LabelConstraints, _Counts
-from xdcc.decision.rules import CommonThreshold, ConstrainedRule
+from xdcc.decision.threshold_rules import CommonThreshold
 from xdcc.serving import CompiledModel, load_model, save_model
 
 NAMES = ["new", "fraud", "vip"]

@@ -13,7 +13,7 @@ from tests.serving.mixed_models import with_constant
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.rules import ConstrainedRule
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.serving.object_checks import check_object
 
 

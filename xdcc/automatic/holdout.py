@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from xgboost import collective
 
-from xdcc.automatic.candidates import Shape, fits_often
+from xdcc.automatic.boosters import fits_often
+from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds
 from xdcc.base.label_rows import sample_rows

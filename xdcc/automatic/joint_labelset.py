@@ -16,7 +16,8 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc.automatic.candidates import PER_TREE, PER_VISIT, Shape
+from xdcc.automatic.boosters import PER_TREE, PER_VISIT
+from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.kept import kept
 from xdcc.chain.label_booster import CompiledBooster
@@ -29,8 +30,8 @@ from xdcc.chain.order_free_training import (
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.rule import MetricLike, Rule
 from xdcc.decision.rule_choice import RuleTrial, trial_of
-from xdcc.decision.rules import MetricLike, Rule
 from xdcc.prediction._kernel import LabelsetSearch
 
 JOINT = 0.5

@@ -418,6 +418,11 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
         models = [clone(self).set_params(random_state=seed) for seed in seeds]
         return run_all([partial(model._fit_checked, data) for model in models])
 
+    @classmethod
+    def _joined(cls, models: list[Self]) -> list[Self]:
+        """Return models that predict as these do together: fewer, if their mean is one."""
+        return models
+
     def _settled_clone(self) -> Self:
         """Clone a fitted estimator, with the settings that training has found."""
         return clone(self)

@@ -329,14 +329,8 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
            [1., 1.]])
     """
     if hasattr(estimator, "predict_proba"):
-        answer, classes = estimator.predict_proba(X), getattr(estimator, "classes_", ())
-        if isinstance(answer, list):
-            pairs = zip(answer, classes, strict=True)
-            scores = np.column_stack([_of_positive(proba, known) for proba, known in pairs])
-        elif n_labels == 1 and np.shape(answer)[1] == np.size(classes):
-            scores = _of_positive(answer, np.ravel(classes))[:, np.newaxis]
-        else:
-            scores = np.asarray(answer, dtype=np.float64)
+        classes = getattr(estimator, "classes_", ())
+        scores = proba_of_labels(estimator.predict_proba(X), classes, n_labels)
     elif hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
         if scores.ndim == 1:
@@ -352,6 +346,36 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
             f"(n_samples, {n_labels}), one for each label."
         )
     return scores
+
+
+def proba_of_labels(answer: Any, classes: Any, n_labels: int) -> Floats:
+    """Make an array, of whatever shape, of what `predict_proba` of a classifier returned.
+
+    Parameters
+    ----------
+    answer : array-like or list of arrays
+        See the module's documentation.
+    classes : sequence
+        `classes_` of the classifier.
+    n_labels : int
+        How many labels it was trained for.
+
+    Returns
+    -------
+    float64 array
+        Of shape (n_samples, n_labels), if the answer suits the labels.
+
+    Examples
+    --------
+    >>> proba_of_labels([np.array([[0.3, 0.7]]), np.array([[1.0]])], [[0, 1], [0]], n_labels=2)
+    array([[0.7, 0. ]])
+    """
+    if isinstance(answer, list):
+        pairs = zip(answer, classes, strict=True)
+        return np.column_stack([_of_positive(proba, known) for proba, known in pairs])
+    if n_labels == 1 and np.shape(answer)[1] == np.size(classes):
+        return _of_positive(answer, np.ravel(classes))[:, np.newaxis]
+    return np.asarray(answer, dtype=np.float64)
 
 
 def _of_positive(proba: Any, classes: Any) -> Floats:

@@ -5,8 +5,9 @@ Functions on arrays choose thresholds, by label density or by a metric on valida
 :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of rules.
 :class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
-choice among many is worth. Use :class:`LabelCosts` as the metric if you know what errors cost,
-:class:`Precision` and :class:`Recall` as constraints of single labels.
+choice among many is worth. Derive from :class:`Rule` for one of your own. Use :class:`LabelCosts`
+as the metric if you know what errors cost, :class:`Precision` and :class:`Recall` as constraints of
+single labels.
 """
 
 from xdcc.decision.bbc_cv import bbc_cv
@@ -15,7 +16,9 @@ from xdcc.decision.cuts import apply_thresholds
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.rule import Rule, RuleData
 from xdcc.decision.threshold_classifier import ThresholdClassifier
+from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label, pcut, per_label_pcut
 from xdcc.decision.tuned_decision import TunedDecisionClassifierCV
 
@@ -24,8 +27,11 @@ __all__ = [
     "LabelCosts",
     "Precision",
     "Recall",
+    "Rule",
+    "RuleData",
     "SizedMarginals",
     "ThresholdClassifier",
+    "ThresholdRule",
     "TunedDecisionClassifierCV",
     "apply_thresholds",
     "bbc_cv",

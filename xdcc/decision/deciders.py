@@ -8,7 +8,7 @@ decision rule, and `DecidingEnsemble` is for several classifiers that learn cali
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NotRequired
+from typing import Any, ClassVar, Literal, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from xdcc.base.checks import check_fit_labels, learned_by, warn_of_mistakes
 from xdcc.base.contributions import Contributions
-from xdcc.base.domains import Classifier
+from xdcc.base.domains import Choice, Classifier, Either, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
@@ -28,8 +28,9 @@ from xdcc.decision.constraints import Constraint, LabelConstraints, check_constr
 from xdcc.decision.decision_predictor import DecisionPredictor, MarginSource
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.label_metrics import check_metric, try_callable
+from xdcc.decision.rule import MetricLike, Rule, decider_of
 from xdcc.decision.rule_choice import prices_of
-from xdcc.decision.rules import MetricLike, Rule
+from xdcc.decision.rules import RuleKind, RuleKinds, try_kinds
 from xdcc.prediction.predictors import PredictsByKernel
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
@@ -158,7 +159,7 @@ class RuleClassifier(PredictsByKernel[DecisionPredictor], Decider):
 
     def _make_predictor(self) -> DecisionPredictor:
         return DecisionPredictor(
-            self._margin_source(), self.rule_.flat(), self.calibration_.constant
+            self._margin_source(), decider_of(self.rule_), self.calibration_.constant
         )
 
     def _contributions(self, X: Any) -> Contributions:
@@ -179,6 +180,7 @@ class DecidingEnsemble(RuleClassifier):
     )
 
     measure: MetricLike
+    rules: Literal["auto"] | Sequence[RuleKind]
     constraints: Mapping[str, Constraint] | None
     cv_results_: dict[str, Any]
     constraints_: dict[str, Any]
@@ -186,6 +188,7 @@ class DecidingEnsemble(RuleClassifier):
     def _check_params(self) -> None:
         super()._check_params()
         check_constraints(self.constraints)
+        check_domain("rules", self.rules, Either(Choice(("auto",)), RuleKinds()))
         if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
             self._check_metric()
 
@@ -198,9 +201,13 @@ class DecidingEnsemble(RuleClassifier):
         data = super()._begin_fit(X, Y, sample_weight)
         if callable(self.measure):
             try_callable(self.measure, data)
-        self._metric_of_labels()
         self._constraints_of_labels()
+        try_kinds(self._kinds() or (), data, self._metric_of_labels())
         return data
+
+    def _kinds(self) -> Sequence[RuleKind] | None:
+        """Return the kinds of rules to choose from; None for all that suit."""
+        return None if isinstance(self.rules, str) else self.rules
 
     def _metric_of_labels(self) -> MetricLike:
         """Return the metric; costs by name as costs of each label, checked."""

@@ -10,7 +10,8 @@ from scipy.special import expit
 
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.decision.out_of_fold import mean_margins
-from xdcc.decision.rules import Decides, ThresholdRule
+from xdcc.decision.rule import Decides
+from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
 from xdcc.prediction.predictors import MixtureMargins, Outputs
 

@@ -26,7 +26,7 @@ from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.label_metrics import check_metric, rows_that_count
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by, trained_on
-from xdcc.decision.rules import MetricLike
+from xdcc.decision.rule import MetricLike
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Classifier, Either, Number
@@ -25,7 +24,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import RuleClassifier
 from xdcc.decision.decision_predictor import MarginSource, mean_source
-from xdcc.decision.rules import AnyRule
+from xdcc.decision.rule import Rule
 from xdcc.distillation.lessons import Generation, prepare_lessons, rows_to_hold_out, with_test_rows
 from xdcc.distillation.report import compare, seconds_of, size_of
 from xdcc.distillation.teacher import Teacher
@@ -133,7 +132,7 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     _stored = MappingProxyType(
         {
             "estimator_": MultiLabelXGBClassifier,
-            "rule_": AnyRule | JointLabelset,
+            "rule_": Rule,
             "report_": dict[str, list[Any]],
         }
     )

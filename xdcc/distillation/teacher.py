@@ -28,7 +28,8 @@ from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.deciders import Decider, RuleClassifier, reader_of
 from xdcc.decision.out_of_fold import proba_by, trained_on
-from xdcc.decision.rules import LabelWise, Rule, ThresholdPerLabel
+from xdcc.decision.rule import Rule
+from xdcc.decision.threshold_rules import LabelWise, ThresholdPerLabel
 
 _WITH_PROBA = Classifier()
 

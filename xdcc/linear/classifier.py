@@ -202,6 +202,10 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         return [clone(self)._fit_checked(data)]
 
+    @classmethod
+    def _joined(cls, models: list[Self]) -> list[Self]:
+        return [mean_model(models)]
+
     def _settled_clone(self) -> Self:
         return clone(self).set_params(C=self.C_)
 

@@ -21,7 +21,7 @@ from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.deciders import Decider
-from xdcc.decision.decision_predictor import EstimatorMargins
+from xdcc.decision.rule import CheckedRule
 from xdcc.distillation import DistilledClassifier
 from xdcc.prediction.predictors import MixtureMargins, threads_for
 from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor, shallow_copy
@@ -57,10 +57,12 @@ def _compiled(model: Any) -> CompiledParts:
 
 def _check_is_flat(predictor: Any) -> None:
     """Raise a TypeError if members of a model have no flat form."""
-    source = getattr(predictor, "source", None)
-    if isinstance(source, EstimatorMargins):
+    source, rule = (getattr(predictor, name, None) for name in ("source", "rule"))
+    if (not_flat := getattr(source, "not_flat", None)) is not None:
+        raise TypeError(f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {not_flat}.")
+    if isinstance(rule, CheckedRule):
         raise TypeError(
-            f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {source.not_flat}."
+            f"CompiledModel serves decision rules that have a flat form, not {rule.not_flat}."
         )
     if isinstance(predictor, OrderFreePredictor) and not isinstance(source, MixtureMargins):
         raise TypeError(

@@ -149,6 +149,8 @@ def _are_callbacks(value: Any) -> bool:
 
 def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+    if isinstance(value, type):
+        kind = f"the class {value.__name__}"
     if isinstance(value, BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (

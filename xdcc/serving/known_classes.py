@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.automatic.mixture import Member
+from xdcc.automatic.other_classifier import OtherClassifier
 from xdcc.boosting import (
     MultiClassXGBClassifier,
     MultiLabelXGBClassifier,
@@ -53,18 +54,10 @@ from xdcc.decision import (
     TunedDecisionClassifierCV,
 )
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.decision_predictor import DecisionPredictor
-from xdcc.decision.rules import (
-    AnyRule,
-    CommonThreshold,
-    ConstrainedRule,
-    F1Maximiser,
-    FittedLabelset,
-    LabelWise,
-    LeastCost,
-    MostProbableLabelset,
-    ThresholdPerLabel,
-)
+from xdcc.decision.rule import Rule
+from xdcc.decision.rules import RULES
 from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
@@ -109,7 +102,7 @@ MODELS = (
 )
 """The estimators of the package: what `save_model` takes."""
 
-_LABEL_MODELS = (XGBModel, EstimatorModel)
+_LABEL_MODELS = (XGBModel, EstimatorModel, OtherClassifier)
 
 _PREDICTORS = (
     *(BoosterPredictor, TargetPredictor, ClassPredictor),
@@ -120,8 +113,7 @@ _PREDICTORS = (
 
 _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
-    *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel),
-    *(MostProbableLabelset, FittedLabelset, F1Maximiser),
+    *RULES.values(),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
     *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),
@@ -133,7 +125,7 @@ _PARTS = (
 _NARROWER: Mapping[type, Mapping[str, Any]] = {
     DecisionPredictor: {
         "source": MixtureMargins | ChainMargins,
-        "rule": AnyRule | CompiledJointLabelset,
+        "rule": Rule | CompiledJointLabelset,
     },
     OrderFreePredictor: {"source": MixtureMargins},
 }
@@ -145,7 +137,7 @@ _CONSTRUCTED = (
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
-_LATER = frozenset({"callbacks", "constraints", "refit"})
+_LATER = frozenset({"callbacks", "constraints", "members", "refit", "rules"})
 """Parameters that files of 0.2 lack: they get their defaults."""
 
 _LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config", "_nodes"})

@@ -38,16 +38,11 @@ from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.deciders import Decider, DecidingEnsemble, RuleClassifier, reader_of
 from xdcc.decision.decision_predictor import DecisionPredictor
-from xdcc.decision.rules import (
-    ConstrainedRule,
-    F1Maximiser,
-    FittedLabelset,
-    LeastCost,
-    MostProbableLabelset,
-    ThresholdPerLabel,
-)
+from xdcc.decision.known_labelset_rules import KnownLabelsetRule
+from xdcc.decision.threshold_rules import LeastCost, ThresholdPerLabel
 from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
@@ -242,14 +237,14 @@ def _check_decision(model: RuleClassifier) -> None:
 
 
 def _check_rule(rule: Any, n_labels: int) -> None:
-    if isinstance(rule, ConstrainedRule):
+    while isinstance(rule, ConstrainedRule):
         labels = rule.labels
         require(labels.shape == rule.thresholds.shape == (len(labels),), "rule_")
         require(bool(((labels >= 0) & (labels < n_labels)).all()), "rule_")
         rule = rule.rule
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
-    if isinstance(rule, MostProbableLabelset | FittedLabelset | F1Maximiser):
+    if isinstance(rule, KnownLabelsetRule):
         _check_known(rule.known, n_labels, "rule_")
     if isinstance(rule, JointLabelset):
         require(all(part.shape == (n_labels,) for part in rule.constant), "rule_")
