@@ -30,12 +30,19 @@
 #define XDCC_BEST_CLONE(...) (&__VA_ARGS__)
 // Clang does not clone templates: the function is inlined into callers with an instruction set.
 #elif defined(__x86_64__) && defined(__clang__)
-#define XDCC_TARGET_CLONES inline __attribute__((always_inline))
+#define XDCC_TARGET_CLONES XDCC_INLINE
 #define XDCC_BEST_CLONE(...) (&::xgboost::multilabel::Clones<&__VA_ARGS__>::Call)
 #else
 #define XDCC_TARGET_CLONES
 #define XDCC_BEST_CLONE(...) (&__VA_ARGS__)
 #endif
+
+// For functions that take or return vectors: they are compiled for the instruction set of their
+// caller, and how vectors are passed does not matter. `XDCC_INLINE_LAMBDA` follows the parameters
+// of a lambda expression.
+#define XDCC_INLINE inline __attribute__((always_inline))
+#define XDCC_INLINE_LAMBDA __attribute__((always_inline))
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 // The loop that follows has at most `n` passes, a number that is known when it is compiled.
 #define XDCC_PRAGMA(text) _Pragma(#text)
@@ -105,7 +112,7 @@ struct Clones<kFunction> {
 #endif
 
 /** @brief Begin to fetch memory that is going to be read. */
-inline __attribute__((always_inline)) void Prefetch(void const* begin, std::size_t n_bytes) {
+XDCC_INLINE void Prefetch(void const* begin, std::size_t n_bytes) {
   constexpr std::size_t kCacheLine = 64;
   for (std::size_t at = 0; at < n_bytes; at += kCacheLine) {
     __builtin_prefetch(static_cast<char const*>(begin) + at);

@@ -15,6 +15,7 @@
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
 #include <optional>   // for optional
+#include <string>     // for string
 #include <vector>     // for vector
 
 #include "../../../src/common/math.h"                 // for Logit
@@ -22,7 +23,7 @@
 #include "../../../src/objective/init_estimation.h"   // for CheckInitInputs
 #include "../../../src/objective/regression_param.h"  // for RegLossParam
 #include "../param/param.h"              // for LabelFeatureParam, LabelValueParam, LabelWeightParam
-#include "../param/split_method.h"       // for kObjectivePrefix, SplitMethodName
+#include "../param/split_method.h"       // for kObjectivePrefix, kSplitMethods
 #include "../reductions.h"               // for ForEachRun, SumOverWorkers
 #include "../vectorised.h"               // for XDCC_TARGET_CLONES
 #include "entry_weights.h"               // for Of
@@ -226,20 +227,23 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   LabelWeightParam label_weights_;
   LabelValueParam label_values_;
 };
+
+void Register(std::string const& name, bool raw) {
+  auto& entry = dmlc::Registry<ObjFunctionReg>::Get()->__REGISTER__(name);
+  entry.describe("Logistic loss of several labels at once").set_body([&entry, raw] {
+    return new MultiLabelLogistic{entry.name.c_str(), raw};
+  });
+}
+
+[[maybe_unused]] bool const kIsRegistered = [] {
+  std::string const prefix{kObjectivePrefix};
+  Register("multilabel", false);  // its name in the authors' code
+  Register(prefix + "logistic", false);
+  Register(prefix + "logitraw", true);
+  for (auto const& method : kSplitMethods) {
+    Register(prefix + method.name, false);
+  }
+  return true;
+}();
 }  // namespace
-
-#define XDCC_REGISTER_OBJECTIVE(UniqueId, Name, Raw)       \
-  XGBOOST_REGISTER_OBJECTIVE(UniqueId, Name)               \
-      .describe("Logistic loss of several labels at once") \
-      .set_body([] { return new MultiLabelLogistic{Name, Raw}; })
-
-XDCC_REGISTER_OBJECTIVE(MultiLabel, "multilabel", false);  // its name in the authors' code
-XDCC_REGISTER_OBJECTIVE(MultiLabelLogistic, "multilabel:logistic", false);
-XDCC_REGISTER_OBJECTIVE(MultiLabelLogitRaw, "multilabel:logitraw", true);
-XDCC_REGISTER_OBJECTIVE(MultiLabelSumGain, "multilabel:sumGain", false);
-XDCC_REGISTER_OBJECTIVE(MultiLabelMaxGain, "multilabel:maxGain", false);
-XDCC_REGISTER_OBJECTIVE(MultiLabelSumWeight, "multilabel:sumWeight", false);
-XDCC_REGISTER_OBJECTIVE(MultiLabelMaxWeight, "multilabel:maxWeight", false);
-XDCC_REGISTER_OBJECTIVE(MultiLabelSumAbsG, "multilabel:sumAbsG", false);
-XDCC_REGISTER_OBJECTIVE(MultiLabelMaxAbsG, "multilabel:maxAbsG", false);
 }  // namespace xgboost::multilabel

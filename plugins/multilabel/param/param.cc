@@ -1,10 +1,9 @@
 /**
- * @brief Registration of the plugin's parameters, and the readings of a split method.
+ * @brief Registration of the plugin's parameters, and how a split method is read.
  */
 #include "param.h"
 
-#include <algorithm>  // for any_of, find
-#include <array>      // for array
+#include <algorithm>  // for any_of, find_if
 #include <cmath>      // for isfinite
 #include <cstddef>    // for size_t
 #include <sstream>    // for ostringstream
@@ -20,22 +19,15 @@ DMLC_REGISTER_PARAMETER(LabelValueParam);
 DMLC_REGISTER_PARAMETER(LabelWeightParam);
 
 namespace {
-/** @brief In the order of their numbers, which begin at 1. */
-constexpr std::array<char const*, 6> kNames{"maxGain",   "maxWeight", "sumGain",
-                                            "sumWeight", "maxAbsG",   "sumAbsG"};
-
 bool FindByName(std::string const& name, SplitMethod* out) {
-  auto const* it = std::find(kNames.cbegin(), kNames.cend(), name);
-  if (it != kNames.cend()) {
-    *out = static_cast<SplitMethod>(it - kNames.cbegin() + 1);
+  auto const* it = std::find_if(kSplitMethods.cbegin(), kSplitMethods.cend(),
+                                [&](auto const& info) { return info.name == name; });
+  if (it != kSplitMethods.cend()) {
+    *out = static_cast<SplitMethod>(it - kSplitMethods.cbegin() + 1);
   }
-  return it != kNames.cend();
+  return it != kSplitMethods.cend();
 }
 }  // namespace
-
-char const* SplitMethodName(SplitMethod method) {
-  return kNames[static_cast<std::size_t>(method) - 1];
-}
 
 SplitMethod ParseSplitMethod(std::string const& text) {
   SplitMethod method;
@@ -43,11 +35,12 @@ SplitMethod ParseSplitMethod(std::string const& text) {
     return method;
   }
   std::ostringstream allowed;
-  for (std::size_t number = 1; number <= kNames.size(); ++number) {
+  for (std::size_t number = 1; number <= kSplitMethods.size(); ++number) {
     if (text == std::to_string(number)) {
       return static_cast<SplitMethod>(number);
     }
-    allowed << (number == 1 ? "" : ", ") << "`" << kNames[number - 1] << "` (" << number << ")";
+    allowed << (number == 1 ? "" : ", ") << "`" << kSplitMethods[number - 1].name << "` (" << number
+            << ")";
   }
   LOG(FATAL) << "Unknown split_method: `" << text << "`. Use one of " << allowed.str() << ".";
   return method;
@@ -68,9 +61,9 @@ void MultiLabelTrainParam::Configure(Args const& args, char const* objective) {
     CHECK(!is_given || this->Method() == short_form)
         << "The objective `" << objective << "` conflicts with split_method=`" << split_method
         << "`. Set one of the two.";
-    split_method = SplitMethodName(short_form);
+    split_method = InfoOf(short_form).name;
   }
-  split_method = SplitMethodName(this->Method());
+  split_method = InfoOf(this->Method()).name;
   // A dimension is not a label, and a sampled label stands for others: their largest score and the
   // signs of their weights say nothing about the labels.
   CHECK(sketch_size == 0 || sketch_method == kTop || this->Method() == SplitMethod::kSumGain)

@@ -29,17 +29,15 @@
 
 #include "../../../src/tree/param.h"  // for TrainParam, ThresholdL1
 #include "../param/param.h"           // for MultiLabelTrainParam, MinChildWeightScope
-#include "../param/split_method.h"    // for SplitMethod
-#include "../vectorised.h"            // for Double2
+#include "../param/split_method.h"    // for InfoOf, LabelTerm, SplitMethod
+#include "../vectorised.h"            // for Double2, XDCC_INLINE
 
 namespace xgboost::multilabel {
-// Formulas for numbers and for vectors of them. Macros, since a function would be compiled without
-// the wide vectors.
-/** @brief A label's score times H + lambda, if nothing clips its weight. */
-#define XDCC_NUMERATOR(Traits, grad) \
-  (Traits::kGain ? (grad) * (grad) : Traits::kWeight ? -(grad) : (grad) < 0.0f ? -(grad) : (grad))
-/** @brief Score of a split, p / a + q / b, with one division. */
-#define XDCC_SUM_OF_FRACTIONS(p, a, q, b) (((p) * (b) + (q) * (a)) / ((a) * (b)))
+/** @brief Score of a split, p / a + q / b, with one division; of numbers or of vectors. */
+template <typename T>
+XDCC_INLINE T SumOfFractions(T const& p, T const& a, T const& q, T const& b) {
+  return (p * b + q * a) / (a * b);
+}
 
 /** @brief The conditions that the loops over labels consider; each rule has its own loops. */
 enum class LabelRule {
@@ -109,14 +107,33 @@ inline double LabelWeight(Regularisation const& r, double grad, double hess) {
 /** @brief The score of a label by a split method, and how the method combines the labels. */
 template <SplitMethod kMethod>
 struct MethodTraits {
-  static constexpr bool kGain =
-      kMethod == SplitMethod::kSumGain || kMethod == SplitMethod::kMaxGain;
-  static constexpr bool kWeight =
-      kMethod == SplitMethod::kSumWeight || kMethod == SplitMethod::kMaxWeight;
-  static constexpr bool kSum = kMethod == SplitMethod::kSumGain ||
-                               kMethod == SplitMethod::kSumWeight ||
-                               kMethod == SplitMethod::kSumAbsG;
+  static constexpr LabelTerm kTerm = InfoOf(kMethod).term;
+  static constexpr bool kSum = InfoOf(kMethod).is_sum;
+  static constexpr bool kGain = kTerm == LabelTerm::kGain;
 
+  /**
+   * @brief The score of a label with a weight; not for gains.
+   *
+   * For numbers and for vectors. Of c w with c > 0 it must be c times that of w, and of two weights
+   * it must not differ by more than they do: on this, the loops and their error bounds depend.
+   */
+  template <typename T>
+  static XDCC_INLINE T OfWeight(T const& w) {
+    static_assert(kTerm == LabelTerm::kWeight || kTerm == LabelTerm::kAbsG);
+    if constexpr (kTerm == LabelTerm::kAbsG) {
+      return w < T{} ? -w : w;
+    }
+    return w;
+  }
+  /** @brief The score of a label times H + lambda, if nothing changes its weight. */
+  template <typename T>
+  static XDCC_INLINE T Numerator(T const& grad) {
+    if constexpr (kGain) {
+      return grad * grad;
+    } else {
+      return OfWeight<T>(-grad);
+    }
+  }
   /** @brief The score of a label. */
   static double LabelScore(Regularisation const& r, double grad, double hess) {
     return LabelScore(r, grad, hess, LabelWeight(r, grad, hess));
@@ -128,8 +145,9 @@ struct MethodTraits {
     }
     if constexpr (kGain) {
       return -(2.0 * grad * w + (hess + r.lambda) * w * w + 2.0 * r.alpha * std::abs(w));
+    } else {
+      return OfWeight(w);
     }
-    return kWeight ? w : std::abs(w);
   }
 };
 
@@ -143,11 +161,10 @@ struct Fraction {
 template <SplitMethod kMethod, LabelRule kRule, typename T>
 inline Fraction<T> LabelFraction(double lambda, double floor, T grad, T hess) {
   if constexpr (kRule == LabelRule::kPlain) {
-    return {XDCC_NUMERATOR(MethodTraits<kMethod>, grad), hess + lambda};
+    return {MethodTraits<kMethod>::Numerator(grad), hess + lambda};
   } else {
     bool const counts = hess > 0.0 && hess >= floor;
-    return {counts ? XDCC_NUMERATOR(MethodTraits<kMethod>, grad) : 0.0,
-            counts ? hess + lambda : 1.0};
+    return {counts ? MethodTraits<kMethod>::Numerator(grad) : 0.0, counts ? hess + lambda : 1.0};
   }
 }
 

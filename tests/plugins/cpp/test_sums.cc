@@ -17,7 +17,7 @@
 #include "tree/data/gradient_matrix.h"      // for GradientMatrix, GridRounding
 #include "tree/leaf_values.h"               // for LabelGradients, SumLeaves
 #include "tree/search/integer_histogram.h"  // for AddSortedToBins
-#include "tree/search/local_rows.h"         // for SumLocalRows
+#include "tree/search/quantised_rows.h"     // for SumRows
 #include "tree/search/row_lists.h"          // for PartitionLists
 #include "xgboost/context.h"                // for Context
 #include "xgboost/linalg.h"                 // for Matrix
@@ -150,7 +150,7 @@ XDCC_TEST(sums, RowsOfAClusterAreSummedUp) {
           row = rng.Int(0, 99);
           rows.Add(row, slow.data());
         }
-        XDCC_BEST_CLONE(SumLocalRows)(rows.view, width, chosen.data(), n, sums.data());
+        XDCC_BEST_CLONE(SumRows)(rows.view, width, chosen.data(), n, sums.data());
         CHECK(sums == slow);
       }
     }

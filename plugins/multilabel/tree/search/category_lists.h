@@ -2,9 +2,9 @@
  * @brief Lists the splits on categorical features of a row set's node, to be scored like others.
  *
  * A category's rows are added up as integers, and its sums are the "row" of an entry. The entries
- * are in the order in which `category_scan.h` splits categories, so that the loops of `list_scan.h`
- * score the splits. The keys of that order are known up to rounding here: if this leaves the order
- * open, all splits of the feature are left to exact sums.
+ * are in the order in which `category_scan.h` splits categories, so that the loops of
+ * `approximate_scan.h` score the splits. The keys of that order are known up to rounding here: if
+ * this leaves the order open, all splits of the feature are left to exact sums.
  */
 #ifndef XDCC_MULTILABEL_CATEGORY_LISTS_H_
 #define XDCC_MULTILABEL_CATEGORY_LISTS_H_
@@ -23,9 +23,10 @@
 #include "../../vectorised.h"                    // for XDCC_TARGET_CLONES
 #include "../data/aligned_array.h"               // for AlignedArray
 #include "../split_score.h"                      // for LabelWeight
-#include "label_node.h"                          // for LabelNode, LabelSearchParam
-#include "list_scan.h"                           // for ListEntry, ListRange, ListSumOfWidth
-#include "local_rows.h"                          // for LabelChunk
+#include "approximate_scan.h"                    // for ListEntry, ListRange, ListSumOfWidth
+#include "label_node.h"                          // for LabelNode
+#include "label_search_param.h"                  // for LabelSearchParam
+#include "quantised_rows.h"                      // for LabelChunk
 #include "split_evaluator.h"                     // for NodeStats
 #include "xgboost/base.h"                        // for bst_feature_t
 

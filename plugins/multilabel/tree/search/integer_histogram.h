@@ -2,7 +2,7 @@
  * @brief Histograms of a large node in integers, for a block of features.
  *
  * Rows are taken in tiles. The entries of a tile are sorted by bin, and then the integers of each
- * bin's rows (`local_rows.h`) are added up in registers, chunk by chunk of labels. Integer sums
+ * bin's rows (`quantised_rows.h`) are added up in registers, chunk by chunk of labels. Integer sums
  * are exact: a child's histogram is its parent's less its sibling's.
  */
 #ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
@@ -19,8 +19,8 @@
 #include "../../reductions.h"   // for Add, SubtractArray
 #include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int8, Prefetch
 #include "../data/bin_index.h"  // for BinIndex, FeatureBlock
-#include "list_scan.h"          // for RowValues, VisitVectors, XDCC_ADD_ROW
-#include "local_rows.h"         // for LocalRows, LabelChunk, ForEachBin
+#include "approximate_scan.h"   // for RowValues, VisitVectors, ChunkSums
+#include "quantised_rows.h"     // for QuantisedRows, LabelChunk, ForEachBin
 #include "xgboost/base.h"       // for bst_idx_t
 #include "xgboost/span.h"       // for Span
 
@@ -43,31 +43,21 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
     if (rows == end) {
       continue;
     }
-    auto* bin = reinterpret_cast<Int8*>(out + b * 2 * kWidth);
-    Int8 grad[kVectors], hess[kVectors];
-    XDCC_UNROLL(3)
-    for (int v = 0; v < kVectors; ++v) {
-      grad[v] = bin[v];
-      hess[v] = bin[kVectors + v];
-    }
+    auto* bin = out + b * 2 * kWidth;
+    ChunkSums<kVectors> sums;
+    sums.Load(bin);
     if (values.is_packed) {
       for (; rows != end; ++rows) {
-        auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * kWidth, 4 * kWidth);
-        XDCC_ADD_PACKED_ROW(row)
+        sums.AddPacked(reinterpret_cast<Int8 const*>(values.data + *rows * kWidth));
       }
     } else {
       for (; rows != end; ++rows) {
-        auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * 2 * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * 2 * kWidth, 8 * kWidth);
-        XDCC_ADD_ROW(row)
+        sums.Add(reinterpret_cast<Int8 const*>(values.data + *rows * 2 * kWidth));
       }
     }
-    XDCC_UNROLL(3)
-    for (int v = 0; v < kVectors; ++v) {
-      bin[v] = grad[v];
-      bin[kVectors + v] = hess[v];
-    }
+    sums.Store(bin);
   }
 }
 
@@ -77,13 +67,13 @@ inline auto AddSortedToBins(std::size_t width) {
 }
 
 /** @brief Those of a node's rows, which ascend, that a page has. */
-inline common::Span<std::uint32_t const> RowsOfPage(LocalRows const& local_rows,
+inline common::Span<std::uint32_t const> RowsOfPage(QuantisedRows const& quantised,
                                                     BinIndex const& index,
                                                     common::Span<std::uint32_t const> rows) {
   auto const *first = rows.data(), *last = first + rows.size();
   auto find = [&](bst_idx_t global) {
     return std::lower_bound(first, last, global, [&](std::uint32_t row, bst_idx_t that) {
-      return local_rows.GlobalRow(row) < that;
+      return quantised.GlobalRow(row) < that;
     });
   };
   auto const* begin = find(index.BaseRow());
@@ -111,7 +101,7 @@ class IntegerHistogram {
   [[nodiscard]] std::size_t NumBytes() const { return this->NumIntegers() * sizeof(std::int32_t); }
 
   /** @param rows Rows of the row set that the index knows. */
-  void Add(LocalRows const& local_rows, BinIndex const& index, std::size_t block_id,
+  void Add(QuantisedRows const& quantised, BinIndex const& index, std::size_t block_id,
            FeatureBlock const& block, common::Span<std::uint32_t const> rows,
            BinSortBuffer* buffer) {
     auto &counts = buffer->counts, &next = buffer->next, &sorted = buffer->rows;
@@ -121,7 +111,7 @@ class IntegerHistogram {
       auto const n = std::min(n_tile, rows.size() - begin);
       auto for_each_bin = [&](auto&& fn) {
         auto const* tile = rows.data() + begin;
-        ForEachBin(local_rows, index, block_id, block, n, [&](auto i) { return tile[i]; }, fn);
+        ForEachBin(quantised, index, block_id, block, n, [&](auto i) { return tile[i]; }, fn);
       };
       counts.assign(counts_.size(), 0);
       for_each_bin([&](std::uint32_t, std::uint32_t bin) { ++counts[bin]; });
@@ -130,9 +120,9 @@ class IntegerHistogram {
       sorted.resize(next.back() + counts.back() + kRowsAhead);
       for_each_bin([&](std::uint32_t row, std::uint32_t bin) { sorted[next[bin]++] = row; });
       multilabel::Add(counts, &counts_);
-      for (auto const& chunk : local_rows.Chunks()) {
+      for (auto const& chunk : quantised.Chunks()) {
         auto const add = AddSortedToBins(chunk.width);
-        add(sorted.data(), counts.data(), counts.size(), local_rows.Values(chunk), this->Of(chunk));
+        add(sorted.data(), counts.data(), counts.size(), quantised.Values(chunk), this->Of(chunk));
       }
     }
   }

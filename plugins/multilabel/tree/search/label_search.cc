@@ -20,7 +20,8 @@
 #include "../../../../src/tree/sample_position.h"         // for SamplePosition
 #include "../../reductions.h"                             // for SumOverWorkers
 #include "../../threads/loops.h"                          // for UsefulThreads
-#include "split_candidate.h"                              // for Decide, KeepLikely
+#include "exact_decision.h"                               // for AddCandidates, Decide, NumSums
+#include "split_candidate.h"                              // for KeepLikely
 #include "worker_shares.h"                                // for ShareCandidates
 #include "xgboost/logging.h"                              // for CHECK_LE, CHECK_LT
 
@@ -57,7 +58,7 @@ void LabelSearch::Begin(Context const* ctx, TreeRules const& rules, TreeData con
   n_threads_ = workers::UsefulThreads(ctx->Threads());
   this->ForgetNodes();
   budget_.Reset(rules.MaxBytes());
-  local_rows_.resize(n_rows);
+  row_numbers_.resize(n_rows);
   if (numbers_.size() != n_rows) {
     numbers_.resize(n_rows);
     std::iota(numbers_.begin(), numbers_.end(), 0);
@@ -110,7 +111,7 @@ std::shared_ptr<GHistIndexMatrix const> LabelSearch::Read(Context const* ctx,
 
 void LabelSearch::MakeBlocks(common::HistogramCuts const& cuts, bool has_lists) {
   // A block's histogram shares a core's second-level cache with gradients.
-  constexpr std::size_t kBinBytes = 2 * LocalRows::kNarrow * sizeof(std::int32_t);
+  constexpr std::size_t kBinBytes = 2 * QuantisedRows::kNarrow * sizeof(std::int32_t);
   constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
   constexpr std::size_t kBlocksOfThread = 4;  // of lists
   std::size_t const n_threads = ctx_->Threads();
@@ -287,7 +288,7 @@ std::vector<RunningBest> LabelSearch::CollectCandidates(Level const& level,
   }
   auto keep_likely = [&] {
     common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
-                        [&](auto i) { KeepLikely(nodes_[requests[i].nid].error, &best[i]); });
+                        [&](auto i) { KeepLikely(nodes_[requests[i].nid].scan.error, &best[i]); });
   };
   keep_likely();
   if (collective::GetWorldSize() > 1) {

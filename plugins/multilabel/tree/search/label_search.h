@@ -1,7 +1,7 @@
 /**
  * @brief The search for any number of labels, with integers and vectors: lists or histograms.
  *
- * A *local row set* (`local_rows.h`) holds the rows of a node and of all its descendants, with
+ * A *local row set* (`quantised_rows.h`) holds the rows of a node and of all its descendants, with
  * gradients as integers. A small node gets a row set with sorted row lists (`row_lists.h`): work on
  * it and below it grows with rows alone, not with bins. A large node gets a row set with histograms
  * (`integer_histogram.h`). A descendant that is small enough gets a row set of its own, with lists.
@@ -14,7 +14,7 @@
  * 3. Work, one task per node (or two siblings) and group of feature blocks: make or partition the
  *    lists, or fill the histograms; score all splits approximately (`split_scan.h`); keep those
  *    that the error of the scores leaves as candidates.
- * 4. Decide between the candidates in double precision (`split_candidate.h`).
+ * 4. Decide between the candidates in double precision (`exact_decision.h`).
  *
  * Rows may be distributed over the pages of external memory, over workers, or both
  * (`label_search_shared.cc`). Then all nodes have histograms, filled page by page. Workers add them
@@ -37,11 +37,13 @@
 #include "../data/bin_index.h"                    // for BinIndex, FeatureBlock
 #include "../data/gradient_matrix.h"              // for GradientMatrix
 #include "../data/page_rows.h"                    // for PageRows
+#include "exact_decision.h"                       // for RowShare, ThreadScanners
 #include "integer_histogram.h"                    // for BinSortBuffer
-#include "label_node.h"                           // for LabelNode, LabelSearchParam, RootLists
+#include "label_node.h"                           // for LabelNode, RootLists
+#include "label_search_param.h"                   // for LabelSearchParam
 #include "node_plan.h"                            // for BlockTask, MemoryBudget, NodeJob
 #include "row_lists.h"                            // for ListBuffer
-#include "split_candidate.h"                      // for CandidateContext, RowShare, RunningBest
+#include "split_candidate.h"                      // for CandidateContext, RunningBest
 #include "split_scan.h"                           // for ScanBuffer
 #include "split_search.h"                         // for NodeRequest, SplitSearch
 #include "worker_shares.h"                        // for WorkerShares
@@ -248,10 +250,10 @@ class LabelSearch : public SplitSearch {
   common::Span<FeatureType const> types_;
   common::Span<int const> orders_;  // monotone constraints
 
-  std::vector<LabelNode> nodes_;           // by node index
-  std::vector<NodeRows> node_rows_;        // by request; more are of earlier ones: memory is kept
-  std::vector<std::uint32_t> local_rows_;  // by global row: its number in its row set
-  std::vector<std::uint32_t> numbers_;     // 0, 1, ...
+  std::vector<LabelNode> nodes_;            // by node index
+  std::vector<NodeRows> node_rows_;         // by request; more are of earlier ones: memory is kept
+  std::vector<std::uint32_t> row_numbers_;  // by global row: its number in its row set
+  std::vector<std::uint32_t> numbers_;      // 0, 1, ...
   RootLists root_lists_;
   std::shared_ptr<BlockEntries> root_children_;
   MemoryPool<std::int32_t> row_memory_, histogram_memory_;

@@ -67,7 +67,7 @@ void LabelSearch::NumberRows(std::vector<NodeRequest> const& requests) {
     auto* local = rows[run->request].local.data() + run->begin;
     auto* is_right = nodes_[request.parent].row_set->is_right.data();
     for (std::size_t i = 0; i < run->n; ++i) {
-      local[i] = local_rows_[global[i]];
+      local[i] = row_numbers_[global[i]];
       is_right[local[i]] = run->request % 2;
     }
   };
@@ -185,8 +185,8 @@ std::shared_ptr<RowSet> LabelSearch::MakeRowSet(NodeRequest const& request,
   auto const n_integers = (units.is_packed ? 1 : 2) * gradients_.NumLabels() * global_rows.size();
   auto memory = row_memory_.Take(n_integers);
   auto row_set =
-      std::make_shared<RowSet>(RowSet{LocalRows{n_threads, gradients_, std::move(global_rows),
-                                                units, !has_lists, std::move(memory)},
+      std::make_shared<RowSet>(RowSet{QuantisedRows{n_threads, gradients_, std::move(global_rows),
+                                                    units, !has_lists, std::move(memory)},
                                       request.stats->n_active,
                                       has_lists,
                                       {},
@@ -195,7 +195,7 @@ std::shared_ptr<RowSet> LabelSearch::MakeRowSet(NodeRequest const& request,
   auto const& rows = row_set->rows.GlobalRows();
   ForEachRun(rows.size(), kRowRun, n_threads, [&](auto, auto begin, auto end) {
     for (auto i = begin; i < end; ++i) {
-      local_rows_[rows[i]] = static_cast<std::uint32_t>(i);
+      row_numbers_[rows[i]] = static_cast<std::uint32_t>(i);
     }
   });
   row_set->is_right.resize(rows.size());
@@ -216,7 +216,8 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
   auto set_node = [&](LabelNode* node, NodeStats const& stats, AlignedArray<std::int32_t> sums) {
     node->n_rows = stats.n_active;
     node->totals = std::move(sums);
-    SetConstants(param_, gradients_.NumLabels(), stats, node);
+    node->scan =
+        MakeScanConstants(param_, {node->row_set->rows, node->totals.Data(), node->n_rows, stats});
     if (!job.has_lists) {
       node->histograms.resize(n_blocks);
       return;

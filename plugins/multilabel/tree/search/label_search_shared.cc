@@ -10,8 +10,8 @@
 #include "../../../../src/collective/communicator-inl.h"  // for GetWorldSize
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../reductions.h"                             // for MaxOverWorkers, SumOverWorkers
+#include "exact_decision.h"                               // for AddCandidates, NumSums
 #include "label_search.h"
-#include "split_candidate.h"  // for AddCandidates, NumSums
 #include "worker_shares.h"    // for SumOfOthers
 #include "xgboost/logging.h"  // for CHECK_EQ
 
@@ -121,9 +121,9 @@ void LabelSearch::DecideOnPages(Level const& level, std::vector<RunningBest> con
         common::ParallelFor(end - begin, n_threads_, common::Sched::Dyn(1), [&](auto k) {
           auto const i = begin + k;
           auto const& node = nodes_[requests[i].nid];
-          auto const& local_rows = node.row_set->rows;
-          AddCandidates(context, index, local_rows,
-                        RowsOfPage(local_rows, index, this->RowsOf(node, node_rows_[i])),
+          auto const& quantised = node.row_set->rows;
+          AddCandidates(context, index, quantised,
+                        RowsOfPage(quantised, index, this->RowsOf(node, node_rows_[i])),
                         best[i].candidates, {}, sums.data() + offsets[k]);
         });
       });

@@ -3,7 +3,7 @@
  *
  * A *list* holds the rows of a node that are stored for a feature (see `bin_index.h`), in the order
  * of their bins, rows of the same bin in their own order. Lists are made once, where a node becomes
- * a local_rows, by counting; the children's lists come from their parent's by a stable partition
+ * a row set, by counting; the children's lists come from their parent's by a stable partition
  * that overwrites it. A feature that no longer varies in a node is dropped there: none of the
  * node's descendants can split on it.
  */
@@ -18,8 +18,8 @@
 
 #include "../../../../src/common/hist_util.h"  // for HistogramCuts
 #include "../data/bin_index.h"                 // for BinIndex, FeatureBlock
-#include "list_scan.h"                         // for ListEntry
-#include "local_rows.h"                        // for LocalRows, ForEachBin
+#include "approximate_scan.h"                  // for ListEntry
+#include "quantised_rows.h"                    // for QuantisedRows, ForEachBin
 #include "xgboost/base.h"                      // for bst_feature_t
 
 namespace xgboost::multilabel {
@@ -53,7 +53,7 @@ struct ListBuffer {
  * @param entries The entries. Bins are counted from the block's first one.
  * @param lists   Where each feature's entries are; constant features are left out.
  */
-inline void MakeLists(LocalRows const& local_rows, BinIndex const& index, std::size_t block_id,
+inline void MakeLists(QuantisedRows const& quantised, BinIndex const& index, std::size_t block_id,
                       FeatureBlock const& block, common::HistogramCuts const& cuts,
                       ListBuffer* buffer, std::vector<ListEntry>* entries,
                       std::vector<RowList>* lists) {
@@ -61,7 +61,7 @@ inline void MakeLists(LocalRows const& local_rows, BinIndex const& index, std::s
   ends.assign(block.n_bins + 1, 0);
   auto for_each_bin = [&](auto&& fn) {
     ForEachBin(
-        local_rows, index, block_id, block, local_rows.NumRows(), [](auto i) { return i; }, fn);
+        quantised, index, block_id, block, quantised.NumRows(), [](auto i) { return i; }, fn);
   };
   for_each_bin([&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
   std::partial_sum(ends.cbegin(), ends.cend(), ends.begin());
@@ -77,7 +77,7 @@ inline void MakeLists(LocalRows const& local_rows, BinIndex const& index, std::s
   });
   lists->clear();
   for (auto const& list : all) {
-    if (!IsConstant(out, list, local_rows.NumRows())) {
+    if (!IsConstant(out, list, quantised.NumRows())) {
       lists->push_back(list);
     }
   }

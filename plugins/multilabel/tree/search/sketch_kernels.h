@@ -15,7 +15,7 @@
 
 #include "../../vectorised.h"      // for XDCC_TARGET_CLONES, Float8, Int8, Long4
 #include "../data/sketch_index.h"  // for SketchIndex
-#include "../split_score.h"        // for XDCC_SUM_OF_FRACTIONS
+#include "../split_score.h"        // for SumOfFractions
 
 namespace xgboost::multilabel {
 /** @brief A sum of gradients in the upper half, a sum of Hessians in the lower half. */
@@ -61,7 +61,7 @@ struct LaneBest {
     Float8 const gl = XDCC_SKETCH_GRADS(left_half), gr = XDCC_SKETCH_GRADS(right_half); \
     Float8 const a = XDCC_SKETCH_HESSIANS(left_half) + by.lambda[d];                    \
     Float8 const b = XDCC_SKETCH_HESSIANS(right_half) + by.lambda[d];                   \
-    Float8 const part = XDCC_SUM_OF_FRACTIONS(gl * gl, a, gr * gr, b);                  \
+    Float8 const part = SumOfFractions(gl * gl, a, gr * gr, b);                         \
     if (kWidth == 1) {                                                                  \
       score += ((a >= by.floor) & (b >= by.floor)) ? part : Float8{};                   \
     } else {                                                                            \
@@ -172,7 +172,7 @@ float ScoreSplit(PackedSum const* left, NodeScoring const& by) {
     auto const hl = static_cast<float>(left[d] & 0xffffffff);
     auto const hr = static_cast<float>(right & 0xffffffff);
     auto const a = hl + by.lambda[d], b = hr + by.lambda[d];
-    auto const part = XDCC_SUM_OF_FRACTIONS(gl * gl, a, gr * gr, b);
+    auto const part = SumOfFractions(gl * gl, a, gr * gr, b);
     if (kWidth > 1) {
       score += part * by.weight[d];
     } else if (a >= by.floor && b >= by.floor) {

@@ -136,7 +136,7 @@ class SplitEvaluator {
       auto const r =
           LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(right + j), Load<T>(right + n + j));
       if constexpr (MethodTraits<kMethod>::kSum) {
-        sum.Add(XDCC_SUM_OF_FRACTIONS(l.numerator, l.denominator, r.numerator, r.denominator));
+        sum.Add(SumOfFractions(l.numerator, l.denominator, r.numerator, r.denominator));
       } else {
         largest.Add(l.numerator / l.denominator);
         largest_right.Add(r.numerator / r.denominator);

@@ -5,7 +5,7 @@
  * missing from it, downwards; or the bins of its histogram, each an entry whose "row" is the bin's
  * sums; or its categories (`category_lists.h`). A list with one bin offers one split, which is
  * scored from the sum of its rows. Then all ranges are scored, a chunk of labels at a time, by the
- * loops of `list_scan.h`.
+ * loops of `approximate_scan.h`.
  */
 #ifndef XDCC_MULTILABEL_SPLIT_SCAN_H_
 #define XDCC_MULTILABEL_SPLIT_SCAN_H_
@@ -17,11 +17,12 @@
 #include <vector>     // for vector
 
 #include "../../../../src/common/categorical.h"  // for IsCat
-#include "../../param/split_method.h"            // for SplitMethod
+#include "../../param/split_method.h"            // for InfoOf
 #include "../data/bin_index.h"                   // for BinIndex
+#include "approximate_scan.h"                    // for ListRange, ChooseScan
 #include "category_lists.h"                      // for CategoryBuffer, CategoryList
-#include "label_node.h"                          // for LabelNode, LabelSearchParam
-#include "list_scan.h"                           // for ListRange, ChooseListScan, ScanRule
+#include "label_node.h"                          // for LabelNode
+#include "label_search_param.h"                  // for LabelSearchParam
 #include "split_candidate.h"  // for Candidate, CandidateContext, Direction, RunningBest
 #include "xgboost/base.h"     // for bst_bin_t, bst_feature_t
 
@@ -50,7 +51,7 @@ struct ScanBuffer {
   CategoryBuffer categories;
   std::vector<float> scores, right_scores;  // scores of the singles, then of the ranges
   std::vector<float> doubt, hess;           // see `ScanOutput`
-  std::vector<std::int32_t> bits;
+  std::vector<std::int32_t> flags;
   std::size_t n_scores{0};
 };
 
@@ -282,30 +283,30 @@ inline void Collect(SplitRange const& range, bool has_lists, float const* scores
  */
 inline void ScoreAllowed(LabelSearchParam const& param, LabelNode const& node, std::size_t begin,
                          std::size_t n, ScanBuffer* buffer, RunningBest* running) {
-  auto const& reach = node.reach;
-  std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kBoth : 0;
-  bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = param.HasBits();
+  auto const& limits = node.scan.limits;
+  std::int32_t const flip = param.reg.AllMustCount() ? SplitFlags::kBoth : 0;
+  bool const has_mean = param.reg.MeanFloor() > 0.0, has_flags = param.LimitsLabels();
   // A label that may not count also changes its weight in the other child.
   bool const needs_counts = param.is_monotone && param.reg.LabelFloor() > 0.0;
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (auto k = begin; k < begin + n; ++k) {
     bool may{true}, does{true}, is_open{false};
-    if (has_bits) {
-      auto const bits = buffer->bits[k] ^ flip;
-      does = (bits & ReachBits::kBoth) == ReachBits::kBoth;
-      bool const in_doubt = (bits & ReachBits::kInDoubt) != 0;
-      may = (does || in_doubt) && (bits & ReachBits::kDisordered) == 0;
+    if (has_flags) {
+      auto const flags = buffer->flags[k] ^ flip;
+      does = (flags & SplitFlags::kBoth) == SplitFlags::kBoth;
+      bool const in_doubt = (flags & SplitFlags::kInDoubt) != 0;
+      may = (does || in_doubt) && (flags & SplitFlags::kViolates) == 0;
       is_open = (in_doubt && (needs_counts || (param.is_monotone && param.reg.lambda == 0.0))) ||
-                (bits & ReachBits::kMaybeDisordered) != 0;
+                (flags & SplitFlags::kMayViolate) != 0;
       does = does && !is_open;
     }
     if (has_mean) {
-      auto const least = std::min(buffer->hess[k], reach.hess - buffer->hess[k]);
-      may = may && least >= reach.least_hess;
-      does = does && least >= reach.enough_hess;
+      auto const least = std::min(buffer->hess[k], limits.hess - buffer->hess[k]);
+      may = may && least >= limits.may_reach;
+      does = does && least >= limits.reaches;
     }
     auto& score = buffer->scores[k];
-    auto const doubt = has_bits ? buffer->doubt[k] : 0.0f;
+    auto const doubt = has_flags ? buffer->doubt[k] : 0.0f;
     if (may && does) {
       running->score = std::max(running->score, score - doubt);
     }
@@ -324,8 +325,8 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   auto const& ranges = buffer->ranges;
   auto const method = param.method;
   auto const rule = param.Rule();
-  bool const is_sum = VisitMethod(method, [](auto m) { return MethodTraits<m>::kSum; });
-  bool const has_reach = param.HasReach();
+  bool const is_sum = InfoOf(method).is_sum;
+  bool const is_limited = param.LimitsChildren();
   auto const& rows = node.row_set->rows;
   if (param.reg.AllMustCount() && rows.Labels().size() < n_labels) {
     return;
@@ -333,29 +334,30 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   auto const n_all = n_scores * rows.Chunks().size();
   buffer->scores.resize(std::max(buffer->scores.size(), n_all));
   buffer->right_scores.resize(buffer->scores.size());
-  if (has_reach) {
+  if (is_limited) {
     buffer->doubt.resize(buffer->scores.size());
     buffer->hess.resize(buffer->scores.size());
-    buffer->bits.resize(buffer->scores.size());
+    buffer->flags.resize(buffer->scores.size());
   }
   std::vector<std::uint32_t> n_candidates(ranges.size());
   for (std::size_t c = 0; c < rows.Chunks().size(); ++c) {
     auto const& chunk = rows.Chunks()[c];
-    auto const scan = ChooseListScan(method, rule, chunk.width);
+    auto const scan = ChooseScan(method, rule, chunk.width);
     auto const at = chunk.padded_begin;
-    ChunkView view{rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
-                   rows.HessScale() + at,  node.row_set->lambda.Data() + at, node.mean.Data() + at,
-                   node.total.Data() + at, node.row_set->padding.Data() + at};
+    ChunkView view{
+        rows.Values(chunk),          node.totals.Data() + 2 * at,      rows.GradScale() + at,
+        rows.HessScale() + at,       node.row_set->lambda.Data() + at, node.scan.mean.Data() + at,
+        node.scan.total.Data() + at, node.row_set->padding.Data() + at};
     view.alpha = static_cast<float>(param.reg.alpha);
     view.max_step = param.reg.max_delta_step != 0.0 ? static_cast<float>(param.reg.max_delta_step)
                                                     : std::numeric_limits<float>::infinity();
-    if (has_reach) {
-      view.may = node.reach.may.Data() + at;
-      view.does = node.reach.does.Data() + at;
+    if (is_limited) {
+      view.may_count = node.scan.limits.may_count.Data() + at;
+      view.counts = node.scan.limits.counts.Data() + at;
       view.all_must = param.reg.AllMustCount() ? -1 : 0;
     }
     if (param.is_monotone) {
-      auto const& bounds = node.bounds;
+      auto const& bounds = node.scan.bounds;
       view.lower = bounds.lower.Data() + at;
       view.upper = bounds.upper.Data() + at;
       view.grad_error = bounds.grad_error.Data() + at;
@@ -368,9 +370,9 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
       auto const i = first + offset;
       ScanOutput out{buffer->scores.data() + i, buffer->right_scores.data() + i, nullptr, nullptr,
                      nullptr};
-      if (has_reach) {
+      if (is_limited) {
         out.doubt = buffer->doubt.data() + i;
-        out.bits = buffer->bits.data() + i;
+        out.flags = buffer->flags.data() + i;
         out.hess = param.reg.MeanFloor() > 0.0 ? buffer->hess.data() + i : nullptr;
       }
       return out;
@@ -401,10 +403,10 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
         buffer->right_scores[k] =
             std::max(buffer->right_scores[k], buffer->right_scores[first + k]);
       }
-      if (has_reach) {
+      if (is_limited) {
         buffer->doubt[k] += buffer->doubt[first + k];
         buffer->hess[k] += buffer->hess[first + k];
-        buffer->bits[k] |= buffer->bits[first + k];
+        buffer->flags[k] |= buffer->flags[first + k];
       }
     }
   }
@@ -420,23 +422,23 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
         scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
       }
     }
-    if (has_reach) {
+    if (is_limited) {
       ScoreAllowed(param, node, begin, n, buffer, running);
     }
     float best = -std::numeric_limits<float>::infinity();
     for (std::size_t k = 0; k < n; ++k) {
       best = std::max(best, scores[k]);
     }
-    if (!has_reach) {
+    if (!is_limited) {
       running->score = std::max(running->score, best);
     }
     return best;
   };
   auto const n_singles = buffer->singles.size();
   if (auto const best = combine(0, n_singles);
-      best >= node.error.Threshold(running->score) && n_singles > 0) {
+      best >= node.scan.error.Threshold(running->score) && n_singles > 0) {
     for (std::size_t k = 0; k < n_singles; ++k) {
-      if (buffer->scores[k] >= node.error.Threshold(running->score)) {
+      if (buffer->scores[k] >= node.scan.error.Threshold(running->score)) {
         auto const& range = buffer->singles[k];
         running->candidates.push_back({range.feature, range.block, range.direction, range.list.n,
                                        *range.list.first >> kBinShift, Candidate::kNoBin,
@@ -446,7 +448,7 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   }
   for (std::size_t r = 0; r < ranges.size(); ++r) {
     auto const best = combine(ranges[r].offset, n_candidates[r]);
-    auto const threshold = node.error.Threshold(running->score);
+    auto const threshold = node.scan.error.Threshold(running->score);
     if (best >= threshold && ranges[r].direction == Direction::kCategories) {
       auto const& list = buffer->categories.lists[ranges[r].categories];
       running->candidates.push_back(

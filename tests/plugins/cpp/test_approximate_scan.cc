@@ -8,9 +8,9 @@
 #include <limits>     // for numeric_limits
 #include <vector>     // for vector
 
-#include "testing.h"                  // for Random, XDCC_TEST
-#include "tree/data/aligned_array.h"  // for AlignedArray
-#include "tree/search/list_scan.h"    // for ChooseListScan, ListSumOfWidth
+#include "testing.h"                       // for Random, XDCC_TEST
+#include "tree/data/aligned_array.h"       // for AlignedArray
+#include "tree/search/approximate_scan.h"  // for ChooseScan, ListSumOfWidth
 
 namespace xgboost::multilabel {
 namespace {
@@ -25,7 +25,7 @@ constexpr float kLambda = 1.0f;
 struct Node {
   std::size_t width, n_labels;
   bool is_packed;
-  AlignedArray<std::int32_t> values, totals, may, does;
+  AlignedArray<std::int32_t> values, totals, may_count, counts;
   AlignedArray<float> grad_scale, hess_scale, lambda, mean, total, padding, lower, upper, zeros;
   std::vector<std::int32_t> grad, hess;  // [kRows, width]
   std::vector<ListEntry> list;
@@ -33,9 +33,9 @@ struct Node {
 
   Node(std::size_t width, ScanRule rule, bool is_packed, bool all_must, bool has_doubt, Random* rng)
       : width{width}, n_labels{width - 3}, is_packed{is_packed} {
-    bool const steps = rule == ScanRule::kClipped;
-    bool const bounds = rule == ScanRule::kBounded;
-    bool const soft = rule != ScanRule::kPlain && rule != ScanRule::kMean;
+    bool const steps = rule == ScanRule::kMaxDeltaStep;
+    bool const bounds = rule == ScanRule::kMonotone;
+    bool const soft = rule != ScanRule::kPlain && rule != ScanRule::kMeanHessian;
     values.Assign(2 * width * kRows, 0);
     totals.Assign(2 * width, 0);
     grad.assign(kRows * width, 0);
@@ -61,8 +61,8 @@ struct Node {
     lower.Assign(width, bounds ? -0.5f : 0.0f);
     upper.Assign(width, bounds ? 0.6f : 0.0f);
     std::int32_t const of_padding = all_must ? -1 : std::numeric_limits<std::int32_t>::max();
-    may.Assign(width, of_padding);
-    does.Assign(width, of_padding);
+    may_count.Assign(width, of_padding);
+    counts.Assign(width, of_padding);
     for (std::size_t j = 0; j < width; ++j) {
       if (j >= n_labels) {
         padding.Data()[j] = -std::numeric_limits<float>::infinity();
@@ -72,8 +72,8 @@ struct Node {
       auto const hess_unit = hess_scale.Data()[j] = 1.0f / 4096;
       total.Data()[j] = totals.Data()[width + j] * hess_unit + 2 * kLambda;
       mean.Data()[j] = totals.Data()[j] / total.Data()[j];  // in units, as sums are
-      does.Data()[j] = rng->Int(0, 40000);
-      may.Data()[j] = has_doubt ? does.Data()[j] - rng->Int(0, 15000) : does.Data()[j];
+      counts.Data()[j] = rng->Int(0, 40000);
+      may_count.Data()[j] = has_doubt ? counts.Data()[j] - rng->Int(0, 15000) : counts.Data()[j];
     }
     for (std::size_t i = 0; i < kEntries; ++i) {
       auto const bin = static_cast<std::uint32_t>(rng->Int(0, 20));
@@ -91,8 +91,8 @@ struct Node {
              mean.Data(),
              total.Data(),
              padding.Data(),
-             may.Data(),
-             does.Data(),
+             may_count.Data(),
+             counts.Data(),
              all_must ? -1 : 0,
              soft ? 0.3f : 0.0f,
              steps || bounds ? 0.4f : 0.0f,
@@ -108,7 +108,7 @@ struct Node {
 /** @brief The scores of the children. */
 struct Score {
   double left, right, hess, size;
-  std::int32_t bits;
+  std::int32_t flags;
 };
 
 double Shrunk(double grad, double alpha) {
@@ -116,10 +116,11 @@ double Shrunk(double grad, double alpha) {
 }
 
 double LabelScore(SplitMethod method, double grad, double a, double w, double alpha) {
-  if (method == SplitMethod::kSumGain || method == SplitMethod::kMaxGain) {
+  auto const term = InfoOf(method).term;
+  if (term == LabelTerm::kGain) {
     return -(2.0 * grad * w + a * w * w + 2.0 * alpha * std::abs(w));
   }
-  return method == SplitMethod::kSumWeight || method == SplitMethod::kMaxWeight ? w : std::abs(w);
+  return term == LabelTerm::kWeight ? w : std::abs(w);
 }
 
 /**
@@ -131,19 +132,19 @@ Score SlowScore(Node const& node, SplitMethod method, ScanRule rule, int order,
                 std::vector<std::int32_t> const& grad, std::vector<std::int32_t> const& hess,
                 std::int32_t const* floors) {
   auto const& chunk = node.chunk;
-  bool const bounds = rule == ScanRule::kBounded;
-  bool const steps = bounds || rule == ScanRule::kClipped;
-  bool const counts = bounds || rule == ScanRule::kCounted || rule == ScanRule::kClipped;
-  bool const sums = method == SplitMethod::kSumGain || method == SplitMethod::kSumWeight ||
-                    method == SplitMethod::kSumAbsG;
+  bool const bounds = rule == ScanRule::kMonotone;
+  bool const steps = bounds || rule == ScanRule::kMaxDeltaStep;
+  bool const counts =
+      bounds || rule == ScanRule::kMinChildWeight || rule == ScanRule::kMaxDeltaStep;
+  bool const sums = InfoOf(method).is_sum;
   Score score{sums ? 0.0 : -kInf, sums ? 0.0 : -kInf, 0.0, 1.0, 0};
   for (std::size_t j = 0; j < node.width; ++j) {
     auto const right_hess = chunk.totals[node.width + j] - hess[j];
     bool const left_counts = !counts || hess[j] > floors[j];
     bool const right_counts = !counts || right_hess > floors[j];
     if (counts) {
-      score.bits |= left_counts != (chunk.all_must != 0) ? ReachBits::kLeft : 0;
-      score.bits |= right_counts != (chunk.all_must != 0) ? ReachBits::kRight : 0;
+      score.flags |= left_counts != (chunk.all_must != 0) ? SplitFlags::kLeft : 0;
+      score.flags |= right_counts != (chunk.all_must != 0) ? SplitFlags::kRight : 0;
     }
     if (j >= node.n_labels) {
       continue;
@@ -172,7 +173,8 @@ Score SlowScore(Node const& node, SplitMethod method, ScanRule rule, int order,
       continue;
     }
     score.left += p + q;
-    if (method == SplitMethod::kSumGain && (rule == ScanRule::kPlain || rule == ScanRule::kMean)) {
+    if (method == SplitMethod::kSumGain &&
+        (rule == ScanRule::kPlain || rule == ScanRule::kMeanHessian)) {
       score.left -= (g + r) * (g + r) / (a + b);
     }
   }
@@ -209,32 +211,40 @@ std::uint32_t ForEachCandidate(Node const& node, SplitMethod method, ScanRule ru
 
 struct Output {
   std::vector<float> score, right, doubt, hess;
-  std::vector<std::int32_t> bits;
+  std::vector<std::int32_t> flags;
 
-  Output() : score(kEntries), right(kEntries), doubt(kEntries), hess(kEntries), bits(kEntries) {}
-  ScanOutput View() { return {score.data(), right.data(), doubt.data(), bits.data(), hess.data()}; }
+  Output() : score(kEntries), right(kEntries), doubt(kEntries), hess(kEntries), flags(kEntries) {}
+  ScanOutput View() {
+    return {score.data(), right.data(), doubt.data(), flags.data(), hess.data()};
+  }
 };
 
-constexpr SplitMethod kMethods[] = {SplitMethod::kMaxGain, SplitMethod::kMaxWeight,
-                                    SplitMethod::kSumGain, SplitMethod::kSumWeight,
-                                    SplitMethod::kMaxAbsG, SplitMethod::kSumAbsG};
-constexpr ScanRule kRules[] = {ScanRule::kPlain,   ScanRule::kMean,    ScanRule::kShrunk,
-                               ScanRule::kCounted, ScanRule::kClipped, ScanRule::kBounded};
+std::vector<SplitMethod> AllMethods() {
+  std::vector<SplitMethod> methods;
+  for (std::size_t i = 0; i < kSplitMethods.size(); ++i) {
+    methods.push_back(static_cast<SplitMethod>(i + 1));
+  }
+  return methods;
+}
+constexpr ScanRule kRules[] = {ScanRule::kPlain,        ScanRule::kMeanHessian,
+                               ScanRule::kAlpha,        ScanRule::kMinChildWeight,
+                               ScanRule::kMaxDeltaStep, ScanRule::kMonotone};
 constexpr std::size_t kWidths[] = {8, 16, 24, 32};
 
-bool TellsBits(ScanRule rule) {
-  return rule == ScanRule::kCounted || rule == ScanRule::kClipped || rule == ScanRule::kBounded;
+bool TellsFlags(ScanRule rule) {
+  return rule == ScanRule::kMinChildWeight || rule == ScanRule::kMaxDeltaStep ||
+         rule == ScanRule::kMonotone;
 }
 
-XDCC_TEST(list_scan, ScoresAreThoseOfSlowCode) {
+XDCC_TEST(approximate_scan, ScoresAreThoseOfSlowCode) {
   Random rng{1};
-  for (auto method : kMethods) {
+  for (auto method : AllMethods()) {
     for (auto rule : kRules) {
       for (auto width : kWidths) {
         for (int variant = 0; variant < 8; ++variant) {
           bool const is_packed = variant % 2 == 0, upwards = variant % 4 < 2;
           Node const node{width, rule, is_packed, variant >= 6, false, &rng};
-          int const order = rule == ScanRule::kBounded ? variant % 3 - 1 : 0;
+          int const order = rule == ScanRule::kMonotone ? variant % 3 - 1 : 0;
           ListRange const range{upwards ? node.list.data() : node.list.data() + kEntries - 1,
                                 upwards ? 1 : -1,
                                 kEntries,
@@ -242,18 +252,18 @@ XDCC_TEST(list_scan, ScoresAreThoseOfSlowCode) {
                                 variant == 5,
                                 order};
           Output out;
-          auto const n = ChooseListScan(method, rule, width)(range, node.chunk, out.View());
+          auto const n = ChooseScan(method, rule, width)(range, node.chunk, out.View());
           auto const n_slow = ForEachCandidate(
-              node, method, rule, range, node.chunk.does, [&](auto i, Score const& slow) {
+              node, method, rule, range, node.chunk.counts, [&](auto i, Score const& slow) {
                 auto const tolerance = 2e-5 * slow.size;
                 ExpectNear(out.score[i], slow.left, tolerance);
                 ExpectNear(out.right[i], slow.right, tolerance);
-                if (TellsBits(rule)) {
-                  CHECK_EQ(out.bits[i] & ReachBits::kBoth, slow.bits);
-                  CHECK_EQ(out.bits[i] & ReachBits::kInDoubt, 0);
+                if (TellsFlags(rule)) {
+                  CHECK_EQ(out.flags[i] & SplitFlags::kBoth, slow.flags);
+                  CHECK_EQ(out.flags[i] & SplitFlags::kInDoubt, 0);
                   CHECK_EQ(out.doubt[i], 0.0f);
                 }
-                if (TellsBits(rule) || rule == ScanRule::kMean) {
+                if (TellsFlags(rule) || rule == ScanRule::kMeanHessian) {
                   ExpectNear(out.hess[i], slow.hess, 1e-5 * (1.0 + slow.hess));
                 }
               });
@@ -264,19 +274,19 @@ XDCC_TEST(list_scan, ScoresAreThoseOfSlowCode) {
   }
 }
 
-XDCC_TEST(list_scan, LabelsInDoubtAreBounded) {
+XDCC_TEST(approximate_scan, LabelsInDoubtAreBounded) {
   Random rng{2};
-  for (auto method : kMethods) {
-    for (auto rule : {ScanRule::kCounted, ScanRule::kClipped, ScanRule::kBounded}) {
+  for (auto method : AllMethods()) {
+    for (auto rule : {ScanRule::kMinChildWeight, ScanRule::kMaxDeltaStep, ScanRule::kMonotone}) {
       for (auto width : kWidths) {
         Node const node{width, rule, true, false, true, &rng};
         ListRange const range{node.list.data(), 1, kEntries, true, false, 0};
         Output out;
-        ChooseListScan(method, rule, width)(range, node.chunk, out.View());
+        ChooseScan(method, rule, width)(range, node.chunk, out.View());
         for (int draw = 0; draw < 20; ++draw) {  // floors that are possible
-          std::vector<std::int32_t> floors(node.chunk.does, node.chunk.does + width);
+          std::vector<std::int32_t> floors(node.chunk.counts, node.chunk.counts + width);
           for (std::size_t j = 0; j < node.n_labels; ++j) {
-            floors[j] = rng.Int(node.chunk.may[j], node.chunk.does[j]);
+            floors[j] = rng.Int(node.chunk.may_count[j], node.chunk.counts[j]);
           }
           ForEachCandidate(node, method, rule, range, floors.data(),
                            [&](auto i, Score const& slow) {
@@ -292,7 +302,7 @@ XDCC_TEST(list_scan, LabelsInDoubtAreBounded) {
   }
 }
 
-XDCC_TEST(list_scan, BinsAreSummedUp) {
+XDCC_TEST(approximate_scan, BinsAreSummedUp) {
   Random rng{3};
   for (auto width : kWidths) {
     for (bool is_packed : {false, true}) {

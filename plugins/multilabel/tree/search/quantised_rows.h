@@ -11,8 +11,8 @@
  * Labels are divided into chunks of at most 32 (for histograms 16, the last one 24), padded to the
  * width of vectors. A chunk holds all rows before the next chunk begins.
  */
-#ifndef XDCC_MULTILABEL_LOCAL_ROWS_H_
-#define XDCC_MULTILABEL_LOCAL_ROWS_H_
+#ifndef XDCC_MULTILABEL_QUANTISED_ROWS_H_
+#define XDCC_MULTILABEL_QUANTISED_ROWS_H_
 
 #include <algorithm>  // for min
 #include <array>      // for array
@@ -26,7 +26,7 @@
 #include "../data/aligned_array.h"    // for AlignedArray
 #include "../data/bin_index.h"        // for BinColumn, BinIndex, FeatureBlock
 #include "../data/gradient_matrix.h"  // for GradientMatrix
-#include "list_scan.h"                // for RowValues
+#include "approximate_scan.h"         // for RowValues
 #include "row_units.h"                // for RowUnits, kRowRun
 #include "xgboost/base.h"             // for bst_idx_t
 
@@ -39,7 +39,7 @@ struct LabelChunk {
   std::size_t n_labels, width;
 };
 
-class LocalRows {
+class QuantisedRows {
  public:
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
@@ -48,8 +48,9 @@ class LocalRows {
    * @param narrow Whether chunks have `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
-  LocalRows(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
-            RowUnits const& units, bool narrow, AlignedArray<std::int32_t> memory);
+  QuantisedRows(std::int32_t n_threads, GradientMatrix const& gradients,
+                std::vector<bst_idx_t> rows, RowUnits const& units, bool narrow,
+                AlignedArray<std::int32_t> memory);
 
   static constexpr std::size_t kWide = 32, kNarrow = 16;
   /** @brief Take the room back. */
@@ -151,9 +152,9 @@ XDCC_TARGET_CLONES static void PackRows(GradientView gradients, bst_idx_t const*
 }
 
 /** @brief Sum of rows of one chunk, gradients and Hessians. [n_rows, ...] -> [2 * width] */
-XDCC_TARGET_CLONES static void SumLocalRows(RowValues values, std::size_t width,
-                                            std::uint32_t const* rows, std::size_t n_rows,
-                                            std::int32_t* out) {
+XDCC_TARGET_CLONES static void SumRows(RowValues values, std::size_t width,
+                                       std::uint32_t const* rows, std::size_t n_rows,
+                                       std::int32_t* out) {
   auto const n_fetched = values.is_far ? n_rows : 0;
   if (values.is_packed) {
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -179,9 +180,9 @@ XDCC_TARGET_CLONES static void SumLocalRows(RowValues values, std::size_t width,
   }
 }
 
-inline LocalRows::LocalRows(std::int32_t n_threads, GradientMatrix const& gradients,
-                            std::vector<bst_idx_t> rows, RowUnits const& units, bool narrow,
-                            AlignedArray<std::int32_t> memory)
+inline QuantisedRows::QuantisedRows(std::int32_t n_threads, GradientMatrix const& gradients,
+                                    std::vector<bst_idx_t> rows, RowUnits const& units, bool narrow,
+                                    AlignedArray<std::int32_t> memory)
     : rows_{std::move(rows)}, is_packed_{units.is_packed}, values_{std::move(memory)} {
   auto const n_labels = gradients.NumLabels();
   auto const *grad_factors = units.factors.data(), *hess_factors = grad_factors + n_labels;
@@ -238,9 +239,9 @@ inline LocalRows::LocalRows(std::int32_t n_threads, GradientMatrix const& gradie
  * @param row_at Which row of the row set the i-th is.
  */
 template <typename RowAt, typename Fn>
-void ForEachBin(LocalRows const& local_rows, BinIndex const& index, std::size_t block_id,
+void ForEachBin(QuantisedRows const& quantised, BinIndex const& index, std::size_t block_id,
                 FeatureBlock const& block, std::size_t n, RowAt&& row_at, Fn&& fn) {
-  auto const* global = local_rows.GlobalRows().data();
+  auto const* global = quantised.GlobalRows().data();
   if (index.HasColumns(block_id)) {
     // Where rows are counted by bin, each waits for the one before; four features wait at once.
     constexpr std::size_t kAtOnce = 4;
@@ -276,4 +277,4 @@ void ForEachBin(LocalRows const& local_rows, BinIndex const& index, std::size_t 
   }
 }
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_LOCAL_ROWS_H_
+#endif  // XDCC_MULTILABEL_QUANTISED_ROWS_H_

@@ -1,7 +1,8 @@
 /**
- * @brief Sums over lists, and the choice of the loop that scores them (`list_scan_loops.h`).
+ * @brief Sums over lists, and the choice of the loop that scores them
+ * (`approximate_scan_choice.h`).
  */
-#include "list_scan.h"
+#include "approximate_scan.h"
 
 #include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t
@@ -14,7 +15,8 @@ namespace {
 template <int kVectors>
 XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValues rows,
                                 std::int32_t* out) {
-  Int8 grad[kVectors]{}, hess[kVectors]{};
+  ChunkSums<kVectors> sums;
+  sums.Clear();
   std::size_t const row_size = rows.is_packed ? 8 * kVectors : 16 * kVectors;
   auto const n_fetched = rows.is_far ? n : 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -23,19 +25,15 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
       Prefetch(rows.data + (entries[i + kRowsAhead] & kRowMask) * row_size, 4 * row_size);
     }
     if (rows.is_packed) {
-      XDCC_ADD_PACKED_ROW(row)
+      sums.AddPacked(row);
     } else {
-      XDCC_ADD_ROW(row)
+      sums.Add(row);
     }
     if (i + 1 < n && (entries[i] ^ entries[i + 1]) >> kBinShift == 0) {
       continue;
     }
-    XDCC_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
-      reinterpret_cast<Int8*>(out)[v] = grad[v];
-      reinterpret_cast<Int8*>(out)[kVectors + v] = hess[v];
-      grad[v] = hess[v] = Int8{};
-    }
+    sums.Store(out);
+    sums.Clear();
     out += 16 * kVectors;
   }
 }
@@ -45,11 +43,11 @@ ListSumFn ListSumOfWidth(std::size_t width) {
   return VisitVectors(width, [](auto n) { return ListSumFn{XDCC_BEST_CLONE(SumList<n>)}; });
 }
 
-// Each kind of method is in its own file.
-template <SplitMethod kMethod>
-ListScanFn ListScanOf(ScanRule rule, std::size_t width);
+template <bool kSum>
+ScanFn ScanOf(SplitMethod method, ScanRule rule, std::size_t width);
 
-ListScanFn ChooseListScan(SplitMethod method, ScanRule rule, std::size_t width) {
-  return VisitMethod(method, [&](auto constant) { return ListScanOf<constant>(rule, width); });
+ScanFn ChooseScan(SplitMethod method, ScanRule rule, std::size_t width) {
+  return InfoOf(method).is_sum ? ScanOf<true>(method, rule, width)
+                               : ScanOf<false>(method, rule, width);
 }
 }  // namespace xgboost::multilabel

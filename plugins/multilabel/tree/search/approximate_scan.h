@@ -2,10 +2,10 @@
  * @brief Scores all splits along a sorted list of rows, approximately and fast.
  *
  * A list holds the rows of a node in the order of one feature's bins. The scan adds up the rows'
- * gradients (integers, see `local_rows.h`) and, wherever the bin changes, scores the split there in
- * single precision. Sums of integers are exact, so the error of a
- * score comes from the integers' own rounding and from a few float operations. The best candidates
- * are scored again in double precision (`split_candidate.h`), so the score here need not be exact.
+ * quantised gradients (`quantised_rows.h`) and, wherever the bin changes, scores the split there in
+ * single precision. Sums of integers are exact, so the error of a score comes from the integers'
+ * own rounding and from a few float operations. `score_error.h` bounds it, and the splits that may
+ * be the best are scored again in double precision (`exact_decision.h`).
  *
  * *Left* is the side of the rows that were scanned, *right* that of the node's other rows. A range
  * that is scanned downwards is a mirrored feature: its left side holds the higher bins.
@@ -28,14 +28,15 @@
  * Labels are divided into chunks. The loops are compiled for each width of a chunk, so that sums
  * stay in registers.
  */
-#ifndef XDCC_MULTILABEL_LIST_SCAN_H_
-#define XDCC_MULTILABEL_LIST_SCAN_H_
+#ifndef XDCC_MULTILABEL_APPROXIMATE_SCAN_H_
+#define XDCC_MULTILABEL_APPROXIMATE_SCAN_H_
 
 #include <cstddef>      // for ptrdiff_t, size_t
 #include <cstdint>      // for int32_t, uint32_t
 #include <type_traits>  // for integral_constant
 
 #include "../../param/split_method.h"  // for SplitMethod
+#include "../../vectorised.h"          // for Int8, Prefetch, XDCC_INLINE, XDCC_UNROLL
 
 namespace xgboost::multilabel {
 /** @brief An entry of a list: a row of the row set in the low half, its bin in the high half. */
@@ -57,21 +58,21 @@ struct ListRange {
 };
 
 /**
- * @brief The conditions that the scan considers; each rule has its own loops.
+ * @brief The parameters that the scan considers, beside lambda; each rule has its own loops.
  *
  * Only with the last three may labels not count.
  */
 enum class ScanRule {
-  kPlain,    // nothing
-  kMean,     // the labels' mean Hessian
-  kShrunk,   // weights that `reg_alpha` shrinks
-  kCounted,  // labels that may not count, the mean, and weights that `reg_alpha` shrinks
-  kClipped,  // also weights that `max_delta_step` clips or `reg_lambda` does not bound
-  kBounded,  // also weights that monotone constraints bound
+  kPlain,           // none
+  kMeanHessian,     // `min_child_weight`, of the labels' mean Hessian
+  kAlpha,           // `reg_alpha`
+  kMinChildWeight,  // `min_child_weight`, of single labels or of the mean, and `reg_alpha`
+  kMaxDeltaStep,    // also `max_delta_step`, and lambda may be 0
+  kMonotone,        // also monotone constraints
 };
 
-/** @brief Findings of the scan about the children of a split, apart from scores: a bit each. */
-struct ReachBits {
+/** @brief What a scan tells about the children of a split, apart from the score: a bit each. */
+struct SplitFlags {
   /** @brief A label surely counts on the left; if all must: one may not. */
   static constexpr std::int32_t kLeft = 1;
   /** @brief The same on the right. */
@@ -79,9 +80,9 @@ struct ReachBits {
   static constexpr std::int32_t kBoth = kLeft | kRight;
   /** @brief A label may or may not count. */
   static constexpr std::int32_t kInDoubt = 4;
-  /** @brief A single label's weights are out of order, or may be. */
-  static constexpr std::int32_t kDisordered = 8;
-  static constexpr std::int32_t kMaybeDisordered = 16;
+  /** @brief A single label's weights violate the monotone constraint, or may. */
+  static constexpr std::int32_t kViolates = 8;
+  static constexpr std::int32_t kMayViolate = 16;
 };
 
 /** @brief A packed integer has the gradient above these bits, and the Hessian, never below 0, in
@@ -89,24 +90,7 @@ struct ReachBits {
 constexpr int kPackedShift = 16;
 constexpr std::int32_t kPackedMask = (1 << kPackedShift) - 1;
 
-// Macros, since a function would be compiled without the wide vectors.
-/** @brief Add a row of integers to the vectors `grad` and `hess`. */
-#define XDCC_ADD_ROW(row)              \
-  XDCC_UNROLL(4)                       \
-  for (int v = 0; v < kVectors; ++v) { \
-    grad[v] += row[v];                 \
-    hess[v] += row[kVectors + v];      \
-  }
-/** @brief The same if the row is packed. */
-#define XDCC_ADD_PACKED_ROW(row)       \
-  XDCC_UNROLL(4)                       \
-  for (int v = 0; v < kVectors; ++v) { \
-    Int8 const both = row[v];          \
-    grad[v] += both >> kPackedShift;   \
-    hess[v] += both & kPackedMask;     \
-  }
-
-/** @brief Gradients and Hessians of rows in one chunk of labels, as integers. */
+/** @brief Quantised gradients and Hessians of rows in one chunk of labels. */
 struct RowValues {
   /** @brief Gradients, then Hessians. [n_rows, 2 * width]; packed, both in one. [n_rows, width] */
   std::int32_t const* data;
@@ -134,6 +118,52 @@ auto VisitVectors(std::size_t width, Fn&& fn) {
 /** @brief Prefetch distance in rows, whose values are scattered in memory. */
 constexpr std::size_t kRowsAhead = 16;
 
+/** @brief Sums over rows of a chunk of labels, in registers. */
+template <int kVectors>
+struct ChunkSums {
+  Int8 grad[kVectors], hess[kVectors];
+
+  XDCC_INLINE void Add(Int8 const* row) {
+    XDCC_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      grad[v] += row[v];
+      hess[v] += row[kVectors + v];
+    }
+  }
+  /** @brief The same if the row is packed. */
+  XDCC_INLINE void AddPacked(Int8 const* row) {
+    XDCC_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      Int8 const both = row[v];
+      grad[v] += both >> kPackedShift;
+      hess[v] += both & kPackedMask;
+    }
+  }
+  XDCC_INLINE void Clear() {
+    XDCC_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      grad[v] = hess[v] = Int8{};
+    }
+  }
+  /** @brief Read sums, gradients, then Hessians. [2 * width] */
+  XDCC_INLINE void Load(std::int32_t const* from) {
+    auto const* vectors = reinterpret_cast<Int8 const*>(from);
+    XDCC_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      grad[v] = vectors[v];
+      hess[v] = vectors[kVectors + v];
+    }
+  }
+  XDCC_INLINE void Store(std::int32_t* to) const {
+    auto* vectors = reinterpret_cast<Int8*>(to);
+    XDCC_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      vectors[v] = grad[v];
+      vectors[kVectors + v] = hess[v];
+    }
+  }
+};
+
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
 struct ChunkView {
   /** @brief Values of each row of the row set. */
@@ -148,15 +178,15 @@ struct ChunkView {
   float const* total;
   /** @brief With a maximum: 0, or minus infinity where the lane holds no label. */
   float const* padding;
-  /** @brief Where labels may not count: one with a Hessian above `may` may, above `does` does. */
-  std::int32_t const* may{nullptr};
-  std::int32_t const* does{nullptr};
+  /** @brief Where labels may not count: see `HessianLimits`. */
+  std::int32_t const* may_count{nullptr};
+  std::int32_t const* counts{nullptr};
   /** @brief -1 where all labels must count, 0 where one is enough. */
   std::int32_t all_must{0};
   float alpha{0.0f};
-  /** @brief With `kClipped` and `kBounded`: `max_delta_step`. */
+  /** @brief With `kMaxDeltaStep` and `kMonotone`: `max_delta_step`. */
   float max_step{0.0f};
-  /** @brief With `kBounded`: bounds of weights, and how far sums are off. */
+  /** @brief With `kMonotone`: bounds of weights, and how far sums are off. */
   float const* lower{nullptr};
   float const* upper{nullptr};
   float const* grad_error{nullptr};
@@ -172,9 +202,9 @@ struct ScanOutput {
   float* score;
   /** @brief With a maximum: that on the right. */
   float* right;
-  /** @brief Where labels may not count: how far the score may be too high, and the split's bits. */
+  /** @brief Where labels may not count: how far the score may be too high, and `SplitFlags`. */
   float* doubt;
-  std::int32_t* bits;
+  std::int32_t* flags;
   /** @brief With a mean (else null): the labels' Hessians on the left. */
   float* hess;
 };
@@ -195,7 +225,7 @@ ListSumFn ListSumOfWidth(std::size_t width);
  *
  * @return Number of candidates.
  */
-using ListScanFn = std::uint32_t (*)(ListRange range, ChunkView chunk, ScanOutput out);
-ListScanFn ChooseListScan(SplitMethod method, ScanRule rule, std::size_t width);
+using ScanFn = std::uint32_t (*)(ListRange range, ChunkView chunk, ScanOutput out);
+ScanFn ChooseScan(SplitMethod method, ScanRule rule, std::size_t width);
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_LIST_SCAN_H_
+#endif  // XDCC_MULTILABEL_APPROXIMATE_SCAN_H_
