@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Threads, check_domain
+from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import KINDS, check_values
-from xdcc.serving.booster_file import ModelFileError
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_parts import CompiledParts
 from xdcc.serving.estimator_state import State, put_together, take_apart

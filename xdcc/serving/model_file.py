@@ -31,8 +31,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.plugin import require_plugin
+from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
-from xdcc.serving.booster_file import ModelFileError
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_file import COMPILED, compiled_content, load_compiled
 from xdcc.serving.estimator_state import State, put_together, take_apart
@@ -182,7 +182,7 @@ def load_model(
     >>> _ = Path("model.xdcc").write_bytes(b"something else")
     >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    xdcc.serving.booster_file.ModelFileError: ...
+    xdcc.boosting.booster_file.ModelFileError: ...
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
         raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")

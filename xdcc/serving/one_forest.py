@@ -16,8 +16,8 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting.booster_file import read_booster
 from xdcc.decision.cuts import Floats
-from xdcc.serving.booster_file import read_booster
 from xdcc.serving.margin_sum import Part, has_second_level, margin_sum
 
 _INSTEAD = "use CompiledModel, to_onnx or save_model"
