@@ -10,7 +10,7 @@ sharing what is expensive, the posterior over known labelsets.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from scipy.special import expit
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
+from xdcc.base.state_checks import check_indices, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.label_metrics import Metric, beta_of
@@ -41,8 +44,11 @@ class Decides(Protocol):
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
 
+    def _check_labels(self, n_labels: int) -> None:
+        """Stop if this, read from a file, decides another number of labels."""
 
-class Rule(ABC):
+
+class Rule(Decides, ABC):
     """From margins, or probabilities, to labels."""
 
     name: ClassVar[str]
@@ -55,6 +61,9 @@ class Rule(ABC):
     @abstractmethod
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
+
+    def _check_labels(self, n_labels: int) -> None:
+        """Stop if the rule, read from a file, is for another number of labels."""
 
     def flat(self) -> Decides:
         """Return what decides fastest; `decide` is the same."""
@@ -72,6 +81,9 @@ class ThresholdRule(Rule):
     def _thresholds(self) -> ArrayLike:
         """Get the threshold of all labels, or of each."""
 
+    def _check_labels(self, n_labels: int) -> None:
+        require(np.shape(self._thresholds()) in ((), (n_labels,)), "thresholds of the rule")
+
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         return apply_thresholds(expit(margins), self._thresholds()).astype(np.int8)
@@ -81,6 +93,7 @@ class ThresholdRule(Rule):
         return apply_thresholds(Y_proba, self._thresholds())
 
 
+@stored
 @dataclass(frozen=True)
 class LabelWise(ThresholdRule):
     """A label is predicted where its probability is at least 0.5."""
@@ -91,6 +104,7 @@ class LabelWise(ThresholdRule):
         return 0.5
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class LeastCost(ThresholdRule):
     """A label is predicted where that has the lower expected cost, see `LabelCosts.thresholds`."""
@@ -102,6 +116,7 @@ class LeastCost(ThresholdRule):
         return self.thresholds
 
 
+@stored
 @dataclass(frozen=True)
 class CommonThreshold(ThresholdRule):
     """A label is predicted where its probability is at least a threshold, the same for all."""
@@ -118,6 +133,7 @@ class CommonThreshold(ThresholdRule):
         return self.threshold
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ThresholdPerLabel(ThresholdRule):
     """Each label has a threshold, between its own best one and the best for all.
@@ -144,6 +160,9 @@ class _LabelsetRule(Rule):
 
     known: KnownLabelsets = field(repr=False)
 
+    def _check_labels(self, n_labels: int) -> None:
+        require(self.known.n_labels == n_labels, "labelsets of the rule")
+
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         return predict_with_all([self], margins)[0]
@@ -153,6 +172,7 @@ class _LabelsetRule(Rule):
         """Describe the rule for :meth:`LabelsetPosterior.decide`."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class MostProbableLabelset(_LabelsetRule):
     """The known labelset of the highest posterior with t = 1 (see `LabelsetPosterior`)."""
@@ -170,6 +190,7 @@ class MostProbableLabelset(_LabelsetRule):
         return False, 1.0, self.prior, 1.0
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FittedLabelset(_LabelsetRule):
     """The known labelset of the highest posterior by fitted weights (`labelset_weights.py`)."""
@@ -181,6 +202,7 @@ class FittedLabelset(_LabelsetRule):
         return False, 1.0, 1.0, 1.0
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class F1Maximiser(_LabelsetRule):
     """The labelset of the highest expected F-beta under the posterior over known labelsets."""
@@ -212,6 +234,7 @@ type UnconstrainedRule = (
 """The rules of `learn_rules`."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ConstrainedRule(Rule):
     """A rule, but thresholds for some labels.
@@ -227,8 +250,12 @@ class ConstrainedRule(Rule):
     """
 
     rule: UnconstrainedRule
-    labels: NDArray[np.int64] = field(repr=False)
-    thresholds: Floats
+    labels: Annotated[NDArray[np.int64], Shape(None)] = field(repr=False)
+    thresholds: Annotated[Floats, Shape("labels")]
+
+    def _check_labels(self, n_labels: int) -> None:
+        check_indices(self.labels, n_labels, "labels of the rule")
+        self.rule._check_labels(n_labels)
 
     @property
     def name(self) -> str:  # type: ignore[override]
