@@ -8,7 +8,7 @@ the units of Y.
 import os
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import xgboost as xgb
@@ -24,6 +24,9 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Names
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -40,6 +43,7 @@ OBJECTIVES = (
 """Losses that are sums over the targets: a target that is unknown adds nothing."""
 
 
+@stored
 class MultiTargetXGBRegressor(RegressorMixin, SingleBooster):
     """Boosted trees for many numeric targets, each tree grown for all of them.
 
@@ -125,14 +129,6 @@ int, default="sumGain"
     array(['Weight', 'Waist', 'Pulse'], dtype=object)
     """
 
-    _stored = MappingProxyType(
-        {
-            "n_targets_": int,
-            "target_names_": NDArray[np.object_],
-            "_targets_are_named": bool,
-            "_has_one_target": bool,
-        }
-    )
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -153,9 +149,13 @@ int, default="sumGain"
     outputs_per_tree: int | Literal["auto"] | None = None
 
     n_targets_: int
-    target_names_: NDArray[np.object_]
+    target_names_: Annotated[NDArray[np.object_], Names("n_targets_")]
     _targets_are_named: bool
     _has_one_target: bool
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(self.n_targets_ == 1 or not self._has_one_target, "_has_one_target")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: several targets."""

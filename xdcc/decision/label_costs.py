@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.stored import stored
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_metrics import Metric, validation_data
 
@@ -16,6 +16,7 @@ def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
     return -(true + predicted - 2 * both)
 
 
+@stored
 @dataclass(frozen=True)
 class LabelCosts(Metric):
     """Minus the mean cost of a row, where a wrong label has a price.
@@ -47,8 +48,6 @@ class LabelCosts(Metric):
     >>> costs.score([[1, 0], [1, 1]], [[0, 0], [1, 0]])
     -5.0
     """
-
-    _stored = MappingProxyType({"false_positive": Any, "false_negative": Any})
 
     axis: None = field(default=None, init=False, repr=False)
     value: Callable[[Floats, Floats, Floats], Floats] = field(

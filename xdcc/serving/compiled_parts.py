@@ -1,7 +1,6 @@
 """The parts of a compiled model: the form of X, and a predictor.
 
-`CompiledParts` is what a file stores of a compiled model. All its parts are of known classes
-(``known_classes.py``).
+`CompiledParts` is what a file stores of a compiled model.
 """
 
 from collections.abc import Mapping
@@ -10,6 +9,9 @@ from typing import Any, Self
 
 from xdcc.base.checks import learned_by
 from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.state_checks import require
+from xdcc.base.stored import check_declared, stored, stored_class
+from xdcc.base.stored_types import check_type
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.flat_chain import ChainPredictor
@@ -33,6 +35,7 @@ CHECKERS: Mapping[str, type[MultiLabelEstimator]] = {
 """Classes that check X, by name."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class InputForm:
     """The form of X and Y in ``fit``.
@@ -51,6 +54,17 @@ class InputForm:
     sparse_zeros: str | None
     learned: dict[str, Any]
 
+    def _check_state(self) -> None:
+        require(self.checked_by in CHECKERS, "the class that checks X")
+        declared = stored_class(MultiLabelEstimator)
+        for name, value in self.learned.items():
+            require(name in declared.types, name)
+            check_type(value, declared.types[name], name)
+        require(self.learned.keys() >= declared.fitted.keys(), "the form of X")
+        checker = self.checker()
+        check_declared(checker, declared)
+        MultiLabelEstimator._check_state(checker)
+
     @classmethod
     def of(cls, model: Any) -> Self:
         """Take the form that a fitted estimator of the package knows."""
@@ -66,6 +80,7 @@ class InputForm:
         return checker
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class CompiledParts:
     """A compiled model, except for the number of threads.
@@ -86,3 +101,7 @@ class CompiledParts:
         | OrderFreePredictor
         | EstimatorPredictor
     )
+
+    def _check_state(self) -> None:
+        require(self.predictor.n_outputs == self.input.learned["n_labels_"], "n_labels")
+        require(self.predictor.n_given == self.input.learned["n_features_in_"], "n_features_in_")
