@@ -1,5 +1,6 @@
 """Declarations of state: annotations and constraints, what fits each and what does not."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Protocol
 
@@ -50,6 +51,7 @@ type Numbers = list[float] | None
         (int | None, [1, None], [1.5]),
         (Literal["a", 1], ["a", 1], ["b", True, 1.0]),
         (Numbers, [[1.0, 2], None, []], [["a"], (1.0,), 1.0]),
+        (Sequence[int], [[1], (1, 2), []], [["a"], 1, np.zeros(1, int)]),
         (tuple[int, ...], [(), (1, 2)], [[1], (1, "a")]),
         (tuple[int, str], [(1, "a")], [(1,), ("a", 1), (1, "a", 2)]),
         (dict[int, list[str]], [{}, {1: ["a"]}], [{"a": []}, {1: [1]}, []]),

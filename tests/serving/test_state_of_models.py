@@ -17,7 +17,7 @@ from xdcc.base.stored import check_state, stored
 from xdcc.base.stored_types import Shape, Within
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
-from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision import LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.rules import ConstrainedRule, Rule
 from xdcc.serving.estimator_state import put_together, take_apart
 
@@ -132,3 +132,13 @@ def test_a_file_cannot_have_a_module_imported(tuned, tmp_path, monkeypatch):
         state.objects[0]["class"] = name
         with pytest.raises(ValueError, match=f"'{name}' is not a known class"):
             put_together(state)
+
+
+@pytest.mark.parametrize(
+    "cost", [2, [9.0, 1.0], (9.0, 1), np.array([9, 1]), {"red": 2.0}], ids=repr
+)
+def test_costs_of_every_form(cost):
+    model = ThresholdClassifier(None, measure=LabelCosts(false_negative=cost))
+    back = put_together(take_apart(model)).measure.false_negative
+    assert type(back) is type(cost)
+    np.testing.assert_equal(back, cost)

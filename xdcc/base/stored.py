@@ -46,7 +46,7 @@ def stored[T](cls: type[T]) -> type[T]:
     Parameters
     ----------
     cls : type
-        A class that declares its state, see above.
+        A class that declares its state by annotations.
 
     Returns
     -------
@@ -293,7 +293,8 @@ def check_state(value: Any) -> None:
     Traceback (most recent call last):
     ValueError: proba does not fit the rest of the model
     """
-    check_declared(value, stored_class(type(value)))
+    cls: Any = type(value)
+    check_declared(value, stored_class(cls))
     check = getattr(value, "_check_state", None)
     if check is not None:
         check()

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, TypeAliasType, Union, get_args, get_
 
 import numpy as np
 
-OPTIONAL = object()
+OPTIONAL = "optional"
 """Marks an attribute that an object may lack: ``Annotated[bool, OPTIONAL]``.
 
 A parameter with it gets its default, for files of versions that did not have it.
@@ -307,7 +307,8 @@ def _fits(value: Any, annotation: Any) -> bool:
             scalar is Any or issubclass(value.dtype.type, scalar)
         )
     if origin in (list, Sequence):
-        return isinstance(value, list) and all(_fits(entry, arguments[0]) for entry in value)
+        kinds = list if origin is list else list | tuple
+        return isinstance(value, kinds) and all(_fits(entry, arguments[0]) for entry in value)
     if origin is tuple:
         return _is_tuple(value, arguments)
     if origin in (dict, Mapping):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.stored import stored
@@ -53,8 +54,8 @@ class LabelCosts(Metric):
     value: Callable[[Floats, Floats, Floats], Floats] = field(
         default_factory=lambda: _minus_wrong, init=False, repr=False
     )
-    false_positive: float | Sequence[float] | Mapping[str, float] = 1.0
-    false_negative: float | Sequence[float] | Mapping[str, float] = 1.0
+    false_positive: float | Sequence[float] | NDArray[Any] | Mapping[str, float] = 1.0
+    false_negative: float | Sequence[float] | NDArray[Any] | Mapping[str, float] = 1.0
 
     def __post_init__(self) -> None:
         """Stop if a cost is invalid."""

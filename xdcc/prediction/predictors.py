@@ -120,7 +120,8 @@ class WithKernels:
 
     def _check_state(self) -> None:
         """Check that the layouts are of their kind, and those side by side of equal sizes."""
-        require(len(self.layouts) == 1 or (len(self.layouts) > 1 and not self._is_one), "layouts")
+        n_layouts = len(self.layouts)
+        require(n_layouts == 1 if self._is_one else n_layouts > 0, "layouts")
         require(all(layout.kind == self._kind for layout in self.layouts), "layouts")
         for layout in self._side_by_side():
             require(layout.n_features == self.layouts[0].n_features, "n_features")
