@@ -45,7 +45,7 @@ from xdcc.base.labels import check_labels
 from xdcc.base.plugin import PluginMissingError, plugin_version
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free import LabelsetPrediction
+from xdcc.chain.order_free_prediction import LabelsetPrediction
 from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
 from xdcc.data.frame import require_columns

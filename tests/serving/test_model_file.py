@@ -8,6 +8,8 @@ import hashlib
 import io
 import json
 import os
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 
@@ -24,6 +26,7 @@ from xdcc.automatic.mixture import Member
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.data import make_multilabel
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.linear import LogisticLabels
@@ -163,6 +166,19 @@ def test_categories_come_back_with_their_types(rows, tmp_path):
 def test_the_same_model_gives_the_same_bytes(saved, fitted_chain, tmp_path):
     save_model(load_model(saved), tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()
+
+
+def test_loading_imports_what_the_file_needs(tmp_path, rows):
+    model = LaCovaCClassifier(n_jobs=1).fit(np.nan_to_num(rows.X), rows.Y)
+    save_model(model, tmp_path / "model")
+    code = (
+        "import json, sys, xdcc.serving\n"
+        "packages = ('xdcc.comparators.ctbn', 'xdcc.comparators.baselines')\n"
+        f"model = xdcc.serving.load_model({str(tmp_path / 'model')!r})\n"
+        "print(json.dumps([type(model).__name__, *(name in sys.modules for name in packages)]))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True)
+    assert json.loads(done.stdout) == ["LaCovaCClassifier", False, False]
 
 
 def test_an_older_file_is_replaced(saved, classifier):
@@ -406,8 +422,8 @@ def _of_another_label(manifest, members):
         (_with_attribute("n_labels_", True), "n_labels_ of a DynamicChainClassifier is a bool"),
         (_with_attribute("n_features_in_", 6), "number of features does not fit"),
         (_with_attribute("n_features_in_", 0), "n_features_in_ does not fit"),
-        (_with_attribute("n_rounds_", 5), "n_rounds_ does not fit"),
-        (_with_attribute("boosters_", []), "n_rounds_ does not fit"),
+        (_with_attribute("n_rounds_", 5), "boosters_ does not fit"),
+        (_with_attribute("boosters_", []), "boosters_ does not fit"),
         (_with_attribute("boosters_", [[], [], [], []]), "boosters_ does not fit"),
         (_with_attribute("boosters_", [{"booster": 0}]), "is a list with entries of another type"),
         (_with_attribute("boosters_", {"booster": 0}), "boosters_ of a .* is a Booster"),
@@ -566,7 +582,7 @@ def test_what_cannot_be_saved(rows, saved):
         save_model(type("Mine", (MultiLabelXGBClassifier,), {})(), saved)
     model = MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y)
     model.note_ = "mine"
-    with pytest.raises(TypeError, match="'note_' that the class does not define"):
+    with pytest.raises(TypeError, match="'note_' that the class does not declare"):
         save_model(model, saved)
     del model.note_
     model.evals_result_ = {"validation_0": {"mine": [object()]}}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -42,18 +42,21 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import OPTIONAL, Of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.deciders import DecidingEnsemble
-from xdcc.decision.decision_predictor import MarginSource, mean_source
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.decision.label_metrics import Metric, MetricName
 from xdcc.decision.out_of_fold import trained_on
 from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric, require_value
-from xdcc.decision.rule import Rule
 from xdcc.decision.rules import RuleKind
-from xdcc.prediction.predictors import second_level, threads_for
+from xdcc.prediction.predictors import MarginSource, second_level, threads_for
 
 
+@stored
 @declares_parameters
 class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     """Mixes boosters, extra trees and linear models, and keeps what is best for a metric.
@@ -186,16 +189,6 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
     """
 
-    _stored = MappingProxyType(
-        {
-            "members_": list[Member],
-            "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
-            "summary_": dict[str, Any],
-            "abandoned_": NotRequired[dict[str, Any]],  # absent in files of 0.2
-            "end_": NotRequired[str],  # absent in files of 0.2
-            "rule_": Rule,
-        }
-    )
     _domains = MappingProxyType(
         {
             "measure": Anything(),
@@ -212,15 +205,32 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     )
 
     measure: str | Metric | Callable[..., float] = field(default="example_f1", kw_only=False)
-    members: Sequence[MemberLike] | None = None
-    rules: Literal["auto"] | Sequence[RuleKind] = "auto"
-    constraints: Mapping[str, Constraint] | None = None
+    members: Annotated[Sequence[MemberLike] | None, OPTIONAL] = None
+    rules: Annotated[Literal["auto"] | Sequence[RuleKind], OPTIONAL] = "auto"
+    constraints: Annotated[Mapping[str, Constraint] | None, OPTIONAL] = None
     time_budget: float | None = None
     cv: Any = 5
-    refit: bool | Literal["auto"] = "auto"
+    refit: Annotated[bool | Literal["auto"], OPTIONAL] = "auto"
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
+
+    members_: Annotated[list[Member], Of(n_labels="n_labels_")] = learned()
+    # Files of 0.2 lack those that are optional.
+    stacked_: Annotated[list[Member], Of(n_labels="n_labels_"), OPTIONAL] = learned()
+    summary_: dict[str, Any] = learned()
+    abandoned_: Annotated[dict[str, Any], OPTIONAL] = learned()
+    end_: Annotated[str, OPTIONAL] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n_margins = len(self.members_) * self.n_labels_
+        for estimator in (
+            each for level in getattr(self, "stacked_", []) for each in level.estimators
+        ):
+            require(isinstance(estimator, MultiLabelXGBClassifier), "a classifier of stacked_")
+            require(estimator.n_features_in_ == n_margins, "n_features_in_ of stacked_")
+            require(estimator.n_labels_ == self.n_labels_, "n_labels_ of stacked_")
 
     def fit(
         self,

@@ -10,7 +10,7 @@ medical.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import xgboost as xgb
@@ -20,6 +20,9 @@ from xdcc.automatic.boosters import PER_TREE, PER_VISIT
 from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.kept import kept
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import LabelsetScore, held_out_candidates
 from xdcc.chain.order_free_training import (
@@ -30,7 +33,7 @@ from xdcc.chain.order_free_training import (
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.rule import MetricLike, Rule
+from xdcc.decision.rule import Decides, MetricLike, Rule
 from xdcc.decision.rule_choice import RuleTrial, trial_of
 from xdcc.prediction._kernel import LabelsetSearch
 
@@ -48,6 +51,7 @@ _DEPTH = 4
 _USUAL_ROUNDS = 150
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class JointLabelset(Rule):
     """The labelset of the highest mean log-probability, by a chain and by independent labels.
@@ -67,8 +71,15 @@ class JointLabelset(Rule):
     name: ClassVar[str] = "joint_labelset"
     booster: xgb.Booster = field(repr=False)
     constant: ConstantLabels = field(repr=False)
-    known: KnownLabelsets = field(repr=False)
+    known: Annotated[KnownLabelsets, Of(n_labels="constant.n_varied")] = field(repr=False)
     prior: float
+
+    def _check_state(self) -> None:
+        n_varied = self.constant.n_varied
+        check_boosters([self.booster], 2 * n_varied, n_varied)
+
+    def _check_labels(self, n_labels: int) -> None:
+        require(self.constant.n_labels == n_labels, "constant labels of the rule")
 
     @property
     def params(self) -> dict[str, Any]:
@@ -84,8 +95,9 @@ class JointLabelset(Rule):
         return self.flat().decide(margins)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
-class CompiledJointLabelset:
+class CompiledJointLabelset(Decides):
     """`JointLabelset` with a flat booster.
 
     Attributes
@@ -95,16 +107,19 @@ class CompiledJointLabelset:
         The attributes of `JointLabelset`.
     """
 
-    booster: CompiledBooster
+    booster: Annotated[CompiledBooster, Of(n_outputs="constant.n_varied")]
     constant: ConstantLabels
-    known: KnownLabelsets
+    known: Annotated[KnownLabelsets, Of(n_labels="constant.n_varied")]
     prior: float
     _search: ClassVar[LabelsetSearch]
+
+    def _check_labels(self, n_labels: int) -> None:
+        require(self.constant.n_labels == n_labels, "constant labels of the rule")
 
     @classmethod
     def of(cls, rule: JointLabelset) -> Self:
         """Flatten the booster of a rule."""
-        booster = CompiledBooster.of(rule.booster, int(rule.constant.varied.sum()))
+        booster = CompiledBooster.of(rule.booster, rule.constant.n_varied)
         return cls(booster, rule.constant, rule.known, rule.prior)
 
     def __post_init__(self) -> None:

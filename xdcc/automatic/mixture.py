@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
 from xdcc.base.workers import grand_total
 from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision.calibration import LabelCalibration
@@ -39,6 +41,7 @@ _LEAST_GAIN = 1e-4
 type Margins = NDArray[np.float32]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Member:
     """One candidate in the chosen model.
@@ -59,6 +62,14 @@ class Member:
     share: float
     estimators: list[BaseEstimator]
     calibration: LabelCalibration
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.calibration.n_labels
+
+    def _check_state(self) -> None:
+        require(len(self.estimators) > 0, "estimators")
 
     def margins(self, X: Any, n_labels: int) -> Floats:
         """Predict calibrated log-odds, `(n_samples, n_labels)`."""

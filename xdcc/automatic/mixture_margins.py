@@ -11,11 +11,17 @@ from typing import Any
 from xdcc.automatic.mixture import Member
 from xdcc.base.row_reader import checked_rows
 from xdcc.decision.calibration import LabelCalibration
-from xdcc.decision.decision_predictor import MarginSource, mean_source
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.prediction._kernel import INFINITE_MARGINS
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
 from xdcc.prediction.layout import Layout
-from xdcc.prediction.predictors import MixtureMargins, Outputs, second_level, weighted_sum
+from xdcc.prediction.predictors import (
+    MarginSource,
+    MixtureMargins,
+    Outputs,
+    second_level,
+    weighted_sum,
+)
 
 
 @dataclass(frozen=True, eq=False)

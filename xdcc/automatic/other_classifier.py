@@ -27,6 +27,7 @@ from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import proba_of_labels
 from xdcc.base.side_by_side import run_all
+from xdcc.base.stored import learned, stored
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.out_of_fold import fit_on
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
@@ -39,6 +40,7 @@ _WANTS_ONE_LABEL = "y should be a 1d array"
 """How classifiers for one label refuse several: by scikit-learn's `column_or_1d`."""
 
 
+@stored
 @declares_parameters
 class OtherClassifier(MultiLabelEstimator):
     """A classifier of another package.
@@ -60,12 +62,13 @@ class OtherClassifier(MultiLabelEstimator):
     """
 
     _takes_categories = True
-    _stored = MappingProxyType({"classifier_": BaseEstimator})
     _domains = MappingProxyType({"classifier": Anything(), "name": Anything()})
 
     classifier: Any
     name: str
     random_state: int | np.random.RandomState | None = None
+
+    classifier_: BaseEstimator = learned()
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier.

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
+from typing import Annotated, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,17 +53,20 @@ from xdcc.base.output import OUTPUTS, Output, in_output_form
 from xdcc.base.process import whole_or_nothing
 from xdcc.base.row_reader import RowReader
 from xdcc.base.side_by_side import run_all
+from xdcc.base.state_checks import check_categories, require
+from xdcc.base.stored import learned
+from xdcc.base.stored_types import OPTIONAL, Names, Within
 from xdcc.base.weights import check_weight
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field, learned))
 def declares_parameters[T](cls: type[T]) -> type[T]:
     """Make a constructor that stores its arguments, one for each field of a class, as a decorator.
 
     Fields are the attributes that are declared with a type and a default in the class or in a
-    class above it that has this decorator; what ``fit`` learns is declared where it is set. The
-    constructor takes keyword arguments only, unless a field says ``field(kw_only=False)``;
-    scikit-learn reads the parameters from its signature.
+    class above it that has this decorator; what ``fit`` learns is declared by
+    :func:`~xdcc.base.stored.learned`. The constructor takes keyword arguments only, unless a field
+    says ``field(kw_only=False)``; scikit-learn reads the parameters from its signature.
 
     Parameters
     ----------
@@ -117,15 +120,10 @@ class CheckedEstimator(BaseEstimator):
     2
     """
 
-    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {
-            "n_features_in_": int,
-            "feature_names_in_": NotRequired[NDArray[np.object_]],
-            "categories_": NotRequired[dict[int, NDArray[Any]]],
-            "sparse_X_": NotRequired[bool],
-        }
-    )
-    """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
+    n_features_in_: Annotated[int, Within(1)]
+    feature_names_in_: Annotated[NDArray[np.object_], Names("n_features_in_"), OPTIONAL]
+    categories_: Annotated[dict[int, NDArray[Any]], OPTIONAL]
+    sparse_X_: Annotated[bool, OPTIONAL]
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
     """Values of each parameter; `random_state` and `n_jobs` have the same everywhere.
@@ -145,7 +143,7 @@ class CheckedEstimator(BaseEstimator):
     _entries: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
 
-    fit: Callable[..., Any]
+    fit: ClassVar[Callable[..., Any]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Fill in what the documentation shares with others, and surround ``fit``.
@@ -204,6 +202,14 @@ class CheckedEstimator(BaseEstimator):
         """Stop if a parameter is outside its domain."""
         for name, domain in self._domains.items():
             check_domain(name, getattr(self, name), domain)
+
+    def _check_state(self) -> None:
+        """Stop if what `fit` has set, read from a file, does not fit together."""
+        for position, categories in getattr(self, "categories_", {}).items():
+            require(0 <= position < self.n_features_in_, "categories_")
+            check_categories(categories, "categories_")
+        self._check_params()
+        require(self._sparse_zeros() is None or hasattr(self, "sparse_X_"), "sparse_X_")
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters and data, and learn from them; checked data stay as they are."""
@@ -307,20 +313,18 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
     array(['yes'], dtype='<U3')
     """
 
-    _stored = MappingProxyType(
-        {
-            **CheckedEstimator._stored,
-            "n_labels_": int,
-            "label_names_": NDArray[np.object_],
-            "classes_": Classes,
-            "_labels_are_named": bool,
-        }
-    )
-
     n_labels_: int
-    label_names_: NDArray[np.object_]
+    label_names_: Annotated[NDArray[np.object_], Names("n_labels_")]
     classes_: Classes
     _labels_are_named: bool
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self.classes_.ndim == 2:
+            expected = np.tile([0, 1], (self.n_labels_, 1))
+            require(np.array_equal(self.classes_, expected), "classes_")
+        else:
+            require(self.n_labels_ == 1 and self.classes_.shape in ((1,), (2,)), "classes_")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: binary targets and label matrices of zeros and ones."""

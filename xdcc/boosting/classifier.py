@@ -23,6 +23,7 @@ from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.stored import stored
 from xdcc.boosting.importance import label_gains
 from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
 from xdcc.boosting.single_booster import SingleBooster
@@ -39,6 +40,7 @@ _BYTES_PER_ENTRY = 12
 """Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
+@stored
 class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 

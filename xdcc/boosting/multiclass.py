@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import xgboost as xgb
@@ -18,6 +18,9 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.boosting.output_predictors import ClassPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
@@ -35,6 +38,7 @@ class _ClassWeights:
         return "a dict of weights by class"
 
 
+@stored
 class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     """Boosted trees for many classes, each tree grown for all of them.
 
@@ -107,7 +111,6 @@ int, default="sumGain"
     ((2, 3), True)
     """
 
-    _stored = MappingProxyType({"classes_": NDArray[Any]})
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -122,7 +125,14 @@ int, default="sumGain"
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    classes_: NDArray[Any]
+    classes_: Annotated[NDArray[Any], Shape(None)]
+
+    def _check_state(self) -> None:
+        self._check_classes()
+        super()._check_state()
+
+    def _check_classes(self) -> None:
+        require(len(self.classes_) > 1, "classes_")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: more than two classes."""

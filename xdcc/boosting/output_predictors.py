@@ -6,11 +6,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.stored import stored
 from xdcc.prediction.predictors import BoosterPredictor, Outputs
 
 Link = Literal["identity", "log", "logit"]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class TargetPredictor(BoosterPredictor):
     """A booster for targets; what the labels are elsewhere, are they here.
@@ -38,6 +40,7 @@ class TargetPredictor(BoosterPredictor):
         return outputs.astype(np.float64)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ClassPredictor(BoosterPredictor):
     """A booster for classes, of which a row has one."""

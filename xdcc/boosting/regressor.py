@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import xgboost as xgb
@@ -25,6 +25,9 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Names
 from xdcc.boosting.output_predictors import Link, TargetPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
@@ -50,6 +53,7 @@ _LINKS: Mapping[str, Link] = {
 """Link functions, where they are not the identity."""
 
 
+@stored
 class MultiTargetXGBRegressor(RegressorMixin, SingleBooster):
     """Boosted trees for many numeric targets, each tree grown for all of them.
 
@@ -135,14 +139,6 @@ int, default="sumGain"
     array(['Weight', 'Waist', 'Pulse'], dtype=object)
     """
 
-    _stored = MappingProxyType(
-        {
-            "n_targets_": int,
-            "target_names_": NDArray[np.object_],
-            "_targets_are_named": bool,
-            "_has_one_target": bool,
-        }
-    )
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -163,9 +159,16 @@ int, default="sumGain"
     outputs_per_tree: int | Literal["auto"] | None = None
 
     n_targets_: int
-    target_names_: NDArray[np.object_]
+    target_names_: Annotated[NDArray[np.object_], Names("n_targets_")]
     _targets_are_named: bool
     _has_one_target: bool
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self._check_targets()
+
+    def _check_targets(self) -> None:
+        require(self.n_targets_ == 1 or not self._has_one_target, "_has_one_target")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: several targets."""
@@ -280,7 +283,7 @@ int, default="sumGain"
     def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
         return self.target_names_
 
-    def _labels_in_form_of_y(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _labels_in_form_of_y(self, labels: NDArray[Any]) -> NDArray[np.float64]:
         return labels[:, 0] if self._has_one_target else labels
 
     def _make_predictor(self) -> TargetPredictor:

@@ -7,7 +7,7 @@ which loss they have is up to its subclasses.
 from abc import abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import xgboost as xgb
@@ -23,6 +23,8 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored_types import OPTIONAL
 from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
@@ -98,15 +100,6 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     (True, 5)
     """
 
-    _stored = MappingProxyType(
-        {
-            "booster_": xgb.Booster,
-            "best_iteration_": int,
-            "evals_result_": dict[str, dict[str, list[float]]],
-            "sketch_size_": int,
-            "labels_per_tree_": int,
-        }
-    )
     _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
@@ -127,8 +120,23 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     sketch_method: str = "projection"
     eval_metric: str | list[str] | None = None
     early_stopping_rounds: int | None = None
-    callbacks: Sequence[xgb.callback.TrainingCallback] | None = None
+    callbacks: Annotated[Sequence[xgb.callback.TrainingCallback] | None, OPTIONAL] = None
     importance_type: ImportanceType = "gain"
+
+    booster_: xgb.Booster
+    best_iteration_: int
+    evals_result_: dict[str, dict[str, list[float]]]
+    sketch_size_: int
+    labels_per_tree_: int
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(len(self._output_names) == self._n_outputs > 0, "the names of outputs")
+        of_classes = self._objectives.startswith("multi:")
+        n_outputs = self._n_outputs
+        check_boosters([self.booster_], self.n_features_in_, n_outputs, of_classes=of_classes)
+        n_rounds = self.booster_.num_boosted_rounds()
+        require(0 <= self.best_iteration_ < n_rounds, "best_iteration_")
 
     @property
     @abstractmethod
@@ -179,7 +187,7 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
                 check_belongs(start, self)
         metrics = metric_names(self.eval_metric)
         train = data.matrix(params.get("nthread"))
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        self.evals_result_ = {}
         with xgb.config_context(verbosity=params.get("verbosity", self._verbosity())):
             check_eval_metric(
                 metrics, self._of_objective(data), self._examples_of_y(), is_measured=bool(eval_set)

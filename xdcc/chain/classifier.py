@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 import xgboost as xgb
@@ -24,6 +24,9 @@ from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import OPTIONAL, Shape, Within
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor, chain_layout
@@ -66,6 +69,7 @@ _OF_END_LABEL = MappingProxyType(
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
+@stored
 class DynamicChainClassifier(
     PredictsByKernel[ChainPredictor], TreeBoosterEstimator, MultiLabelEstimator
 ):
@@ -199,15 +203,6 @@ int, default="maxGain"
            [2, 0]])
     """
 
-    _stored = MappingProxyType(
-        {
-            "rule_": PropagationRule,
-            "end_label_": bool,
-            "boosters_": list[list[xgb.Booster]],
-            "n_rounds_": int,
-            "stop_scores_": NotRequired[list[float]],
-        }
-    )
     _takes_categories = True
     _takes_entry_weights = True
     _domains = MappingProxyType(
@@ -245,6 +240,21 @@ int, default="maxGain"
     stop_measure: str = "example_f1"
     prediction: Prediction = "cumulated"
     cumulation: Cumulation = "equation9"
+
+    rule_: PropagationRule
+    end_label_: bool
+    boosters_: Annotated[list[list[xgb.Booster]], Shape("n_rounds_")]
+    n_rounds_: Annotated[int, Within(1)]
+    stop_scores_: Annotated[list[float], OPTIONAL]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        # Predicting takes memory for each of them.
+        require(0 < self.rule_.labels_per_round <= self.n_labels_, "rule_")
+        n_outputs = self.n_labels_ + self.end_label_
+        for boosters in self.boosters_:
+            require(len(boosters) > 0, "boosters_")
+            check_boosters(boosters, self.n_features_in_ + n_outputs, n_outputs)
 
     def fit(
         self,

@@ -34,6 +34,7 @@ from scipy.special import expit
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
+from xdcc.base.stored import stored
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
@@ -359,6 +360,7 @@ class Candidates(NamedTuple):
         return self.labels[order[first]]
 
 
+@stored
 class LabelsetScore(NamedTuple):
     """The score with its weights, ready to predict: the one rule for labelsets of a chain.
 

@@ -18,7 +18,7 @@ Of labels that are the same in all training rows nothing can be learned but that
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from scipy.special import expit, logit
 from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision._log_loss import log_loss_sums
@@ -239,6 +241,7 @@ def _is_better(margins: Floats, than: Floats, y: NDArray[np.floating], weight: F
     return bool(mean > np.sqrt((share**2) @ (gain - mean) ** 2))
 
 
+@stored
 class ConstantLabels(NamedTuple):
     """Which labels have one value only, where they are known.
 
@@ -259,8 +262,8 @@ class ConstantLabels(NamedTuple):
     (array([ 0., nan]), array([0.25,  nan]))
     """
 
-    value: Floats
-    proba: Floats
+    value: Annotated[Floats, Shape(None)]
+    proba: Annotated[Floats, Shape("value")]
 
     @classmethod
     def of(cls, data: FitData) -> Self:
@@ -278,6 +281,16 @@ class ConstantLabels(NamedTuple):
         """Which labels have both values, (n_labels,)."""
         return np.isnan(self.value)
 
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.value)
+
+    @property
+    def n_varied(self) -> int:
+        """Number of labels that have both values."""
+        return int(self.varied.sum())
+
     def in_margins(self, margins: NDArray[np.floating]) -> Floats:
         """Put their log-odds in place of others, both `(n_samples, n_labels)`; a new array."""
         return np.where(self.varied, margins, logit(self.proba))
@@ -292,6 +305,7 @@ class ConstantLabels(NamedTuple):
         return labels
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class LabelCalibration:
     """Calibrates the margins of each label.
@@ -304,9 +318,14 @@ class LabelCalibration:
         Labels that have one value only.
     """
 
-    slope: Floats
-    intercept: Floats
+    slope: Annotated[Floats, Shape("n_labels")]
+    intercept: Annotated[Floats, Shape("n_labels")]
     constant: ConstantLabels
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.constant.n_labels
 
     @classmethod
     def without_scaling(cls, data: FitData) -> Self:

@@ -1,16 +1,20 @@
 """``ConstrainedRule``: a rule, but thresholds for some labels."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from xdcc.base.state_checks import check_indices, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.rule import Decides, MetricLike, Rule, decider_of
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ConstrainedRule(Rule):
     """A rule, but thresholds for some labels.
@@ -26,8 +30,15 @@ class ConstrainedRule(Rule):
     """
 
     rule: Rule
-    labels: NDArray[np.int64] = field(repr=False)
-    thresholds: Floats
+    labels: Annotated[NDArray[np.int64], Shape(None)] = field(repr=False)
+    thresholds: Annotated[Floats, Shape("labels")]
+
+    def _check_state(self) -> None:
+        require(not isinstance(self.rule, ConstrainedRule), "the rule for the other labels")
+
+    def _check_labels(self, n_labels: int) -> None:
+        check_indices(self.labels, n_labels, "labels of the rule")
+        self.rule._check_labels(n_labels)
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -27,6 +27,7 @@ from scipy.stats import beta
 from xdcc.base.categories import PACKAGE
 from xdcc.base.domains import Number
 from xdcc.base.fit_data import FitData
+from xdcc.base.stored import stored
 from xdcc.decision.cuts import Cuts, Floats
 
 NEVER = np.inf
@@ -89,6 +90,7 @@ _DOMAINS = {
 }
 
 
+@stored
 class Precision(_Floor):
     """A least precision of a label: the share of rows with the label among those predicted.
 
@@ -122,6 +124,7 @@ class Precision(_Floor):
         return np.zeros(len(values), dtype=bool)
 
 
+@stored
 class Recall(_Floor):
     """A least recall of a label: the share of rows predicted among those with the label.
 

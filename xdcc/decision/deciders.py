@@ -7,8 +7,7 @@ decision rule, and `DecidingEnsemble` is for several classifiers that learn cali
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NotRequired
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +22,17 @@ from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.pyplot import require_pyplot
+from xdcc.base.state_checks import require
+from xdcc.base.stored_types import OPTIONAL, Of, Shape
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.constraints import Constraint, LabelConstraints, check_constraints
-from xdcc.decision.decision_predictor import DecisionPredictor, MarginSource
+from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.label_metrics import check_metric, try_callable
 from xdcc.decision.rule import MetricLike, Rule, decider_of
 from xdcc.decision.rule_choice import prices_of
 from xdcc.decision.rules import RuleKind, RuleKinds, try_kinds
-from xdcc.prediction.predictors import PredictsByKernel
+from xdcc.prediction.predictors import MarginSource, PredictsByKernel
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
 """Attributes about X that only the classifiers need, which check it."""
@@ -89,6 +90,25 @@ class Decider(MultiLabelEstimator):
         for name in _OF_CLASSIFIERS:
             self.__dict__.pop(name, None)
 
+    def _check_state(self) -> None:
+        """Check that the classifiers can read the same X, which the first of them checks."""
+        super()._check_state()
+        predictors = self._predictors()
+        require(len(predictors) > 0, "the number of classifiers")
+        for predictor in predictors:
+            n_labels = getattr(predictor, "n_labels_", self.n_labels_)
+            require(n_labels == self.n_labels_, "n_labels_ of a classifier")
+        first, *others = map(reader_of, predictors)
+        for other in others:
+            require((other is None) == (first is None), "a classifier")
+            if other is not None and first is not None:
+                n_features = other.n_features_in_
+                require(n_features == first.n_features_in_, "n_features_in_ of a classifier")
+                one, two = (getattr(each, "categories_", {}) for each in (first, other))
+                same = one.keys() == two.keys()
+                same = same and all(np.array_equal(one[at], two[at]) for at in one)
+                require(same, "categories_ of a classifier")
+
     def _check_X(self, X: Any) -> Any:
         """Check X as the classifiers do; leave it as it is if they are not of this package."""
         check_is_fitted(self, self._fitted_attribute)
@@ -140,11 +160,14 @@ class ClassifierWrapper(Decider):
 class RuleClassifier(PredictsByKernel[DecisionPredictor], Decider):
     """A classifier that predicts labels by a decision rule, from the log-odds of others."""
 
-    _stored = MappingProxyType({"calibration_": LabelCalibration})
     _fitted_attribute = "rule_"
 
-    calibration_: LabelCalibration
+    calibration_: Annotated[LabelCalibration, Of(n_labels="n_labels_")]
     rule_: Rule
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self.rule_._check_labels(self.n_labels_)
 
     @abstractmethod
     def _margin_source(self) -> MarginSource:
@@ -169,21 +192,14 @@ class RuleClassifier(PredictsByKernel[DecisionPredictor], Decider):
 class DecidingEnsemble(RuleClassifier):
     """Several classifiers, calibrated, with the rule that is best for a metric."""
 
-    _stored = MappingProxyType(
-        {
-            "folds_": NDArray[np.int64],
-            "oof_proba_": NDArray[np.float64],
-            "best_score_": float,
-            "cv_results_": NotRequired[dict[str, Any]],  # absent in files of 0.2
-            "constraints_": NotRequired[dict[str, Any]],  # absent in files of 0.2
-        }
-    )
-
     measure: MetricLike
     rules: Literal["auto"] | Sequence[RuleKind]
     constraints: Mapping[str, Constraint] | None
-    cv_results_: dict[str, Any]
-    constraints_: dict[str, Any]
+    folds_: NDArray[np.intp]
+    oof_proba_: Annotated[NDArray[np.float64], Shape("folds_", "n_labels_")]
+    best_score_: float
+    cv_results_: Annotated[dict[str, Any], OPTIONAL]  # absent in files of 0.2, as the next
+    constraints_: Annotated[dict[str, Any], OPTIONAL]
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -2,25 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.decision.out_of_fold import mean_margins
 from xdcc.decision.rule import Decides
 from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
-from xdcc.prediction.predictors import MixtureMargins, Outputs
-
-
-class MarginSource(Protocol):
-    """Computes calibrated margins of labels."""
-
-    def margins(self, X: Any, n_threads: int) -> Outputs | None:
-        """Predict margins, (n_samples, n_labels); None if X has to be checked."""
+from xdcc.prediction.predictors import MarginSource, MixtureMargins, Outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +63,7 @@ def mean_source(
     return MixtureMargins([builder.build(calibration.affine())], [], 0.0)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class DecisionPredictor:
     """A model with a decision rule; outputs are margins.
@@ -84,8 +80,22 @@ class DecisionPredictor:
 
     source: MarginSource
     rule: Decides
-    constant: ConstantLabels
+    constant: Annotated[ConstantLabels, Of(n_labels="source.n_outputs")]
     _thresholds: ClassVar[Any]
+
+    def _check_state(self) -> None:
+        self.rule._check_labels(self.n_outputs)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.constant.n_labels
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X, if what computes margins is flat."""
+        source: Any = self.source
+        return int(source.n_given)
 
     def __post_init__(self) -> None:
         """Take the thresholds, which are compared without the checks of rules."""

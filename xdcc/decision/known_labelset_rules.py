@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_metrics import beta_of
 from xdcc.decision.labelset_weights import fitted_weights
@@ -30,6 +32,9 @@ class KnownLabelsetRule(Rule):
 
     needs_labelsets: ClassVar[bool] = True
     known: KnownLabelsets = field(repr=False)
+
+    def _check_labels(self, n_labels: int) -> None:
+        require(self.known.n_labels == n_labels, "labelsets of the rule")
 
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
@@ -55,6 +60,7 @@ class KnownLabelsetRule(Rule):
         """Describe the rule for :meth:`LabelsetPosterior.decide`."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class MostProbableLabelset(KnownLabelsetRule):
     """The known labelset of the highest posterior with t = 1 (see `LabelsetPosterior`)."""
@@ -82,6 +88,7 @@ class MostProbableLabelset(KnownLabelsetRule):
         return False, 1.0, self.prior, 1.0
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FittedLabelset(KnownLabelsetRule):
     """The known labelset of the highest posterior by fitted weights (`labelset_weights.py`)."""
@@ -107,6 +114,7 @@ class FittedLabelset(KnownLabelsetRule):
         return False, 1.0, 1.0, 1.0
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class F1Maximiser(KnownLabelsetRule):
     """The labelset of the highest expected F-beta under the posterior over known labelsets."""

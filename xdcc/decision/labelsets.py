@@ -18,8 +18,7 @@ whole: decisions are made row by row in a kernel (``labelset_rules.h``).
 """
 
 from collections.abc import Sequence
-from types import MappingProxyType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +30,8 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
@@ -108,6 +109,7 @@ def number_labelsets(
     return labelsets[by_frequency], np.argsort(by_frequency)[labelset].astype(np.int32)
 
 
+@stored
 @documented
 class KnownLabelsets:
     """The distinct labelsets of training data.
@@ -128,12 +130,18 @@ class KnownLabelsets:
     array([[1, 0]])
     """
 
-    _stored = MappingProxyType({"labelsets": NDArray[np.int8], "counts": NDArray[Any]})
+    labelsets: Annotated[NDArray[np.int8], Shape(None, None)]
+    counts: Annotated[NDArray[Any], Shape("labelsets")]
 
     def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[Any]) -> None:
         self.labelsets = labelsets
         self.counts = counts
         self._posterior = LabelsetPosterior(labelsets, counts)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.labelsets.shape[1])
 
     @classmethod
     def of(cls, Y: Any, sample_weight: ArrayLike | None = None) -> Self:

@@ -37,6 +37,9 @@ class Decides(Protocol):
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
 
+    def _check_labels(self, n_labels: int) -> None:
+        """Stop if this, read from a file, decides another number of labels."""
+
 
 class RuleData:
     """What rules are learned from: margins that models have given out of fold, and labels.
@@ -100,7 +103,7 @@ class RuleData:
         return KnownLabelsets.of_data(self.data)
 
 
-class Rule(ABC):
+class Rule(Decides, ABC):
     """From margins, or probabilities, to labels.
 
     A subclass has a name and decides. One that learns something has `learn`, too, and shows it in
@@ -149,6 +152,9 @@ class Rule(ABC):
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
 
+    def _check_labels(self, n_labels: int) -> None:
+        """Stop if the rule, read from a file, is for another number of labels."""
+
     def flat(self) -> Decides:
         """Return what decides by arrays and compiled code alone, whose labels are not checked.
 
@@ -191,6 +197,9 @@ class CheckedRule:
 
     rule: Rule
     not_flat: str
+
+    def _check_labels(self, n_labels: int) -> None:
+        self.rule._check_labels(n_labels)
 
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`; a ValueError says what came instead.

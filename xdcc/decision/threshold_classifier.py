@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Shape
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
 from xdcc.decision.label_costs import LabelCosts
@@ -35,6 +37,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 """The ways to choose thresholds."""
 
 
+@stored
 @declares_parameters
 class ThresholdClassifier(ClassifierWrapper):
     """A classifier whose labels are predicted from chosen thresholds instead of 0.5.
@@ -95,7 +98,6 @@ class ThresholdClassifier(ClassifierWrapper):
            [1, 1, 1, 0, 1]])
     """
 
-    _stored = MappingProxyType({"thresholds_": NDArray[np.float64], "estimator_": BaseEstimator})
     _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {
@@ -115,6 +117,9 @@ class ThresholdClassifier(ClassifierWrapper):
     cv: int | Literal["prefit"] | None = 3
     min_positive: int = 10
     random_state: int | np.random.RandomState | None = None
+
+    thresholds_: Annotated[Floats, Shape("n_labels_")] = learned()
+    estimator_: BaseEstimator = learned()
 
     def fit(
         self, X: Any, Y: Any, sample_weight: Any = None, *, eval_set: EvalSet | None = None

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
 from xdcc.decision.cuts import Floats, apply_thresholds
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.rule import Decides, MetricLike, Rule, RuleData
@@ -42,6 +44,9 @@ class ThresholdRule(Rule):
     def _thresholds(self) -> ArrayLike:
         """Get the threshold of all labels, or of each."""
 
+    def _check_labels(self, n_labels: int) -> None:
+        require(np.shape(self._thresholds()) in ((), (n_labels,)), "thresholds of the rule")
+
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         return apply_thresholds(expit(margins), self._thresholds()).astype(np.int8)
@@ -55,6 +60,7 @@ class ThresholdRule(Rule):
         return apply_thresholds(Y_proba, self._thresholds())
 
 
+@stored
 @dataclass(frozen=True)
 class LabelWise(ThresholdRule):
     """A label is predicted where its probability is at least 0.5."""
@@ -65,6 +71,7 @@ class LabelWise(ThresholdRule):
         return 0.5
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class LeastCost(ThresholdRule):
     """A label is predicted where that has the lower expected cost, see `LabelCosts.thresholds`."""
@@ -87,6 +94,7 @@ class LeastCost(ThresholdRule):
         return self.thresholds
 
 
+@stored
 @dataclass(frozen=True)
 class CommonThreshold(ThresholdRule):
     """A label is predicted where its probability is at least a threshold, the same for all."""
@@ -108,6 +116,7 @@ class CommonThreshold(ThresholdRule):
         return self.threshold
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ThresholdPerLabel(ThresholdRule):
     """Each label has a threshold, between its own best one and the best for all.

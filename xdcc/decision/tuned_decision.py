@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit
@@ -22,18 +22,21 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import OPTIONAL
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
-from xdcc.decision.decision_predictor import MarginSource, mean_source
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.decision.label_metrics import Metric
 from xdcc.decision.out_of_fold import fit_on, out_of_fold, trained_on
-from xdcc.decision.rule import Rule
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RuleKind
+from xdcc.prediction.predictors import MarginSource
 
 
+@stored
 @declares_parameters
 class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     """A classifier with calibrated probabilities and the best decision rule for a metric.
@@ -153,12 +156,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     True
     """
 
-    _stored = MappingProxyType(
-        {
-            "estimators_": list[BaseEstimator],
-            "rule_": Rule,
-        }
-    )
     _domains = MappingProxyType(
         {
             "estimator": DECIDED_FOR,
@@ -174,12 +171,14 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     estimator: Any = field(kw_only=False)
     measure: str | Metric | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[RuleKind] = "auto"
-    constraints: Mapping[str, Constraint] | None = None
+    constraints: Annotated[Mapping[str, Constraint] | None, OPTIONAL] = None
     calibrate: bool = True
     cv: Any = 5
     ensemble: bool = True
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+
+    estimators_: list[BaseEstimator] = learned()
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the classifier on folds, calibrate it and choose the rule.

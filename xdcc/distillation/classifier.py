@@ -20,14 +20,15 @@ from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.stored import learned, stored
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import RuleClassifier
-from xdcc.decision.decision_predictor import MarginSource, mean_source
-from xdcc.decision.rule import Rule
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.distillation.lessons import Generation, prepare_lessons, rows_to_hold_out, with_test_rows
 from xdcc.distillation.report import compare, seconds_of, size_of
 from xdcc.distillation.teacher import Teacher
+from xdcc.prediction.predictors import MarginSource
 
 _COPIES, _MOST_GENERATED, _MOST_ENTRIES = 12, 50_000, 5e7
 """Generated rows for each training row, and how many rows and entries they are at most."""
@@ -46,6 +47,7 @@ _TIMED_ROWS = 1000
 """At most so many rows are predicted to measure the time."""
 
 
+@stored
 @declares_parameters
 class DistilledClassifier(LabelImportances, RuleClassifier):
     """One booster that has learned the probabilities of a larger model (knowledge distillation).
@@ -129,13 +131,6 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     ((200, 3), ['teacher', 'student'])
     """
 
-    _stored = MappingProxyType(
-        {
-            "estimator_": MultiLabelXGBClassifier,
-            "rule_": Rule,
-            "report_": dict[str, list[Any]],
-        }
-    )
     _domains = MappingProxyType(
         {
             "estimator": Either(Classifier(), None),
@@ -157,6 +152,9 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     generated_weight: float = 1.0
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+
+    estimator_: MultiLabelXGBClassifier = learned()
+    report_: dict[str, list[Any]] = learned()
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
         """Train the teacher, and distil it.

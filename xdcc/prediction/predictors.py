@@ -7,13 +7,16 @@ make theirs when they first predict (:class:`PredictsByKernel`); a compiled mode
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
 from xdcc.base.kept import kept
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Finite
 from xdcc.base.threads import n_threads
 from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic, logistic_labels
 from xdcc.prediction.layout import Floats, Layout
@@ -38,6 +41,13 @@ class Predictor(Protocol):
 
     def labels(self, outputs: Any) -> NDArray[np.int64]:
         """Decide labels, (n_samples, n_labels)."""
+
+
+class MarginSource(Protocol):
+    """Computes calibrated margins of labels."""
+
+    def margins(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins, (n_samples, n_labels); None if X has to be checked."""
 
 
 def threads_for(X: Any, n_jobs: int | None) -> int:
@@ -101,10 +111,37 @@ class WithKernels:
 
     layouts: list[Layout]
     _kernels: ClassVar[Sequence[Kernel]]
+    _kind: ClassVar[str]
+    """The kind of the layouts."""
+    _is_one: ClassVar[bool] = False
+    """Whether there has to be one of them only."""
 
     def __post_init__(self) -> None:
         """Make the kernels."""
         object.__setattr__(self, "_kernels", [Kernel(layout) for layout in self.layouts])
+
+    def _check_state(self) -> None:
+        """Check that the layouts are of their kind, and those side by side of equal sizes."""
+        n_layouts = len(self.layouts)
+        require(n_layouts == 1 if self._is_one else n_layouts > 0, "layouts")
+        require(all(layout.kind == self._kind for layout in self.layouts), "layouts")
+        for layout in self._side_by_side():
+            require(layout.n_features == self.layouts[0].n_features, "n_features")
+            require(layout.n_outputs == self.n_outputs, "n_labels")
+
+    def _side_by_side(self) -> Sequence[Layout]:
+        """Get the layouts that predict from the same rows."""
+        return self.layouts
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.layouts[0].n_outputs
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X."""
+        return self.layouts[0].n_given
 
     def _of_each(self, kernels: Sequence[Kernel], X: Any, n_threads: int) -> list[Outputs] | None:
         """Predict by several kernels; None if X has to be checked."""
@@ -135,14 +172,19 @@ class WithOneKernel(WithKernels):
         One.
     """
 
+    _is_one: ClassVar[bool] = True
+
     def outputs(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict by the kernel; None if X has to be checked."""
         return self._kernels[0].predict(X, n_threads)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class BoosterPredictor(WithOneKernel):
     """A single booster; outputs are margins."""
+
+    _kind: ClassVar[str] = "single"
 
     def margins(self, outputs: Outputs) -> Outputs:
         """Return log-odds."""
@@ -159,8 +201,9 @@ class BoosterPredictor(WithOneKernel):
         return logistic_labels(outputs)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
-class MixtureMargins(WithKernels):
+class MixtureMargins(WithKernels, MarginSource):
     """Margins of a mixture.
 
     Attributes
@@ -174,8 +217,21 @@ class MixtureMargins(WithKernels):
         Weight of the second level.
     """
 
-    shares: list[float]
-    second_share: float
+    _kind: ClassVar[str] = "mixture"
+    shares: Annotated[list[float], Finite()]
+    second_share: Annotated[float, Finite()]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n_members = len(self.shares)
+        require(len(self.layouts) == (n_members + 1 if n_members else 1), "layouts")
+        if n_members:
+            last = self.layouts[-1]
+            require(last.n_features == n_members * self.n_outputs, "layouts")
+            require(last.n_labels == self.n_outputs, "layouts")
+
+    def _side_by_side(self) -> Sequence[Layout]:
+        return self.layouts[: max(len(self.shares), 1)]
 
     def margins(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins; None if X has to be checked."""

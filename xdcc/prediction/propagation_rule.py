@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from xdcc.base.stored import stored
+
 Candidates = Literal["open", "all"]
 Order = Literal["positive", "certainty"]
 
@@ -22,6 +24,7 @@ CUMULATIONS: tuple[str, ...] = get_args(Cumulation)
 """The ways to compute the cumulated prediction; see :func:`xdcc.chain.loop.cumulated_proba`."""
 
 
+@stored
 @dataclass(frozen=True)
 class PropagationRule:
     """How a round chooses the labels that it propagates.

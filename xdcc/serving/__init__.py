@@ -1,6 +1,6 @@
 """Model files, compiled models, and exports that need neither xdcc nor its XGBoost."""
 
-from xdcc.serving.booster_file import ModelFileError, check_booster, read_booster
+from xdcc.boosting.booster_file import ModelFileError, check_booster, read_booster
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.model_file import load_model, save_model
 from xdcc.serving.one_forest import to_forest

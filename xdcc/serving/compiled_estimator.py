@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.margins import margins_of
 from xdcc.base.row_reader import checked_rows
+from xdcc.base.stored import stored
 from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
@@ -31,6 +32,7 @@ SERVED = (
 """Estimators whose kernels predict."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class EstimatorPredictor:
     """An estimator; outputs are the rows, and a copy of it with the number of threads.
@@ -49,6 +51,16 @@ class EstimatorPredictor:
         self.model._check_params()
         if isinstance(self.model, RandomDecisionTreeClassifier):
             self.model._check_order()
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.model.n_labels_
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X."""
+        return self.model.n_features_in_
 
     def outputs(self, X: Any, n_threads: int) -> Any:
         """Return the estimator and rows; None if X has to be checked."""

@@ -1,15 +1,17 @@
 """The parts of a compiled model: the form of X, and a predictor.
 
-`CompiledParts` is what a file stores of a compiled model. All its parts are of known classes
-(``known_classes.py``).
+`CompiledParts` is what a file stores of a compiled model.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from xdcc.base.checks import learned_by
-from xdcc.base.estimator import CheckedEstimator
+from xdcc.base.checks import LEARNED_FROM_DATA, learned_by
+from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
+from xdcc.base.state_checks import require
+from xdcc.base.stored import StoredClass, check_declared, stored, stored_class
+from xdcc.base.stored_types import check_type
 from xdcc.boosting import (
     MultiClassXGBClassifier,
     MultiLabelXGBClassifier,
@@ -40,6 +42,7 @@ CHECKERS: Mapping[str, type[CheckedEstimator]] = {
 """Classes that check X, by name."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class InputForm:
     """The form of X and Y in ``fit``.
@@ -58,6 +61,27 @@ class InputForm:
     sparse_zeros: str | None
     learned: dict[str, Any]
 
+    def _check_state(self) -> None:
+        require(self.checked_by in CHECKERS, "the class that checks X")
+        known = stored_class(CHECKERS[self.checked_by])
+        declared = StoredClass(
+            known.cls, fitted=_of_data(known.fitted), optional=_of_data(known.optional)
+        )
+        for name, value in self.learned.items():
+            require(name in declared.types, name)
+            check_type(value, declared.types[name], name)
+        require(self.learned.keys() >= declared.fitted.keys(), "the form of X")
+        checker = self.checker()
+        check_declared(checker, declared)
+        if isinstance(checker, MultiLabelEstimator):
+            MultiLabelEstimator._check_state(checker)
+        else:
+            CheckedEstimator._check_state(checker)
+        if isinstance(checker, MultiTargetXGBRegressor):
+            checker._check_targets()
+        if isinstance(checker, MultiClassXGBClassifier):
+            checker._check_classes()
+
     @classmethod
     def of(cls, model: Any) -> Self:
         """Take the form that a fitted estimator of the package knows."""
@@ -73,6 +97,12 @@ class InputForm:
         return checker
 
 
+def _of_data(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Select what the data of ``fit`` determine."""
+    return {name: declared[name] for name in LEARNED_FROM_DATA if name in declared}
+
+
+@stored
 @dataclass(frozen=True, eq=False)
 class CompiledParts:
     """A compiled model, except for the number of threads.
@@ -95,3 +125,12 @@ class CompiledParts:
         | OrderFreePredictor
         | EstimatorPredictor
     )
+
+    def _check_state(self) -> None:
+        kinds = {TargetPredictor: MultiTargetXGBRegressor, ClassPredictor: MultiClassXGBClassifier}
+        checker = self.input.checker()
+        of_kind = kinds.get(type(self.predictor), MultiLabelEstimator)
+        require(isinstance(checker, of_kind), "the class that checks X")
+        n_outputs = getattr(checker, "_n_outputs" if of_kind in kinds.values() else "n_labels_")
+        require(self.predictor.n_outputs == n_outputs, "n_labels")
+        require(self.predictor.n_given == self.input.learned["n_features_in_"], "n_features_in_")

@@ -1,10 +1,10 @@
 """An estimator as plain JSON, with its arrays and boosters apart.
 
-:func:`take_apart` turns an object of a known class (``known_classes.py``) into what a JSON file can
-store, and :func:`put_together` turns it back. Objects are numbered, and each refers only to earlier
-ones. So an object that occurs twice is stored once, and is one object again. Numbers, strings,
-truth values, None and lists are stored as they are. Anything else is a JSON object with one key,
-its kind:
+:func:`take_apart` turns an object of a registered class (:mod:`xdcc.base.stored`) into what a JSON
+file can store, and :func:`put_together` turns it back. Objects are numbered, and each refers only
+to earlier ones. So an object that occurs twice is stored once, and is one object again. Numbers,
+strings, truth values, None and lists are stored as they are. Anything else is a JSON object with
+one key, its kind:
 
 =============  ====================================================================
 kind           content
@@ -15,12 +15,12 @@ kind           content
 ``"array"``    the number of a NumPy array of numbers or text
 ``"values"``   shape and entries of a NumPy array of objects
 ``"booster"``  the number of a booster
-``"object"``   the number of an object of a known class
+``"object"``   the number of an object of a registered class
 =============  ====================================================================
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,10 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+import xdcc.serving.other_classes  # noqa: F401  registers them
+from xdcc.base.lazy_import import PUBLIC, import_package
+from xdcc.base.stored import stored_class, stored_classes, stored_name
 from xdcc.serving.archive import KINDS
-from xdcc.serving.known_classes import KNOWN_CLASSES, NAMES
 
 
 @dataclass
@@ -40,7 +42,7 @@ class State:
     Attributes
     ----------
     objects : list
-        Class and attributes of every object of a known class, as JSON; the last one is the
+        Class and attributes of every object of a registered class, as JSON; the last one is the
         whole.
     arrays : sequence of arrays
         Their arrays.
@@ -54,7 +56,7 @@ class State:
 
 
 def take_apart(value: Any) -> State:
-    """Turn an object of a known class into JSON, arrays and boosters.
+    """Turn an object of a registered class into JSON, arrays and boosters.
 
     NumPy scalars become Python's own; a generator of random numbers, a splitter and callbacks
     become None.
@@ -73,16 +75,33 @@ def put_together(state: State) -> Any:
     """
     if not isinstance(state.objects, list) or not state.objects:
         raise ValueError("there are no objects")
+    described = [_fields(entry, "class", "attributes") for entry in state.objects]
+    _import_classes(name for name, _ in described)
     made: list[Any] = []
-    for entry in state.objects:
-        name, attributes = _fields(entry, "class", "attributes")
-        if not isinstance(name, str) or name not in KNOWN_CLASSES:
-            raise ValueError(f"{name!r} is not a known class")
+    for name, attributes in described:
         if not isinstance(attributes, dict):
             raise ValueError(f"the attributes of a {name} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
-        made.append(KNOWN_CLASSES[name].make(values))
+        made.append(stored_class(stored_classes()[name]).make(values))
     return made[-1]
+
+
+def _import_classes(names: Iterable[Any]) -> None:
+    """Import the packages of the estimators named in a file, and stop if a class is unknown.
+
+    If parts are still missing, the packages of all estimators are imported. A file never says what
+    else to import: other classes have to be registered before it is read.
+    """
+    wanted = dict.fromkeys(name if isinstance(name, str) else repr(name) for name in names)
+    for name in wanted.keys() & PUBLIC.keys():
+        import_package(PUBLIC[name])
+    if not wanted.keys() <= stored_classes().keys():
+        for package in dict.fromkeys(PUBLIC.values()):
+            import_package(package)
+    for name in wanted:
+        if name not in stored_classes():
+            hint = ": import the module that registers it" if "." in name else ""
+            raise ValueError(f"{name!r} is not a known class{hint}")
 
 
 class _TakenApart:
@@ -94,12 +113,12 @@ class _TakenApart:
 
     def reference(self, value: Any, place: str) -> Any:
         if id(value) not in self._numbers:
-            name = NAMES[type(value)]
             attributes = {
                 key: self.plain(entry, f"{place}.{key}")
-                for key, entry in KNOWN_CLASSES[name].attributes_of(value).items()
+                for key, entry in stored_class(type(value)).attributes_of(value).items()
             }
             self._numbers[id(value)] = len(self.objects)
+            name = stored_name(type(value))
             self.objects.append({"class": name, "attributes": attributes})
         return {"object": self._numbers[id(value)]}
 
@@ -112,7 +131,7 @@ class _TakenApart:
             return value
         if isinstance(value, np.random.RandomState) or _are_callbacks(value):
             return None
-        if type(value) in NAMES:
+        if stored_name(type(value)) is not None:
             return self.reference(value, place)
         if isinstance(value, list):
             return [self.plain(entry, place) for entry in value]

@@ -11,7 +11,7 @@ import xgboost as xgb
 
 from xdcc.base.domains import Threads
 from xdcc.base.plugin import plugin_version
-from xdcc.serving.booster_file import ModelFileError, read_booster
+from xdcc.boosting.booster_file import ModelFileError, read_booster
 
 BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),

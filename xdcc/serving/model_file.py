@@ -7,11 +7,11 @@ So a truncated file, or one that differs in a single bit, is refused before anyt
 The digest detects accidental corruption. It is not a signature, and proves nothing about who wrote
 the file.
 
-Nothing in a file is executed, and only objects of a closed table of classes are made
-(``known_classes.py``). A file with a correct digest is not trusted either: every size is compared
-with the size of the file before memory is allocated, every index of a tree with the tree, and
-boosters are checked before XGBoost reads them (``booster_file.py``). The same model gives the same
-bytes.
+Nothing in a file is executed, and only objects of registered classes are made
+(:mod:`xdcc.base.stored`). A file with a correct digest is not trusted either: every size is
+compared with the size of the file before memory is allocated, every index of a tree with the tree,
+and boosters are checked before XGBoost reads them (:mod:`xdcc.boosting.booster_file`). The same
+model gives the same bytes.
 
 A pipeline is stored as its last step, an estimator of ours, and a member ``steps.skops`` that is
 read only if the caller trusts it (``pipeline_file.py``).
@@ -29,10 +29,11 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
 from xdcc.base.plugin import require_plugin
+from xdcc.base.stored import stored_name
+from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
-from xdcc.serving.booster_file import ModelFileError
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_file import COMPILED, compiled_content, load_compiled
 from xdcc.serving.estimator_state import State, put_together, take_apart
@@ -44,7 +45,6 @@ from xdcc.serving.file_parts import (
     stored_booster,
     versions,
 )
-from xdcc.serving.known_classes import MODELS
 from xdcc.serving.pipeline_file import other_steps, with_other_steps
 
 FORMAT_VERSION = 2
@@ -182,7 +182,7 @@ def load_model(
     >>> _ = Path("model.xdcc").write_bytes(b"something else")
     >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    xdcc.serving.booster_file.ModelFileError: ...
+    xdcc.boosting.booster_file.ModelFileError: ...
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
         raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")
@@ -217,7 +217,7 @@ def load_model(
 
 def _archive(whole: Any) -> bytes:
     model = whole[-1] if type(whole) is Pipeline else whole
-    if type(model) not in MODELS:
+    if not _is_model(model):
         raise TypeError(
             f"save_model takes a fitted estimator of xdcc, not {type(model).__module__}."
             f"{type(model).__name__}, alone or as the last step of a pipeline. A chain trained on "
@@ -250,6 +250,11 @@ def _archive(whole: Any) -> bytes:
         members[_BOOSTER.format(number)] = bytes(booster.save_raw("ubj"))
     content = pack(members, _MARK + b"0" * _DIGEST_LENGTH)[:-_DIGEST_LENGTH]
     return content + _digest(content)
+
+
+def _is_model(value: Any) -> bool:
+    """Whether it is an estimator that a file can hold as a whole."""
+    return isinstance(value, CheckedEstimator) and stored_name(type(value)) is not None
 
 
 def _checked_content(path: Path, max_bytes: int | None) -> bytes:
@@ -316,7 +321,7 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
             ],
         )
     )
-    if type(model) not in MODELS:
+    if not _is_model(model):
         raise ValueError(f"it holds a {type(model).__name__}, which is not an estimator of xdcc")
     check_is_fitted(model)
     return model

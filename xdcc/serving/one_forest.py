@@ -21,9 +21,9 @@ from xdcc.boosting import (
     MultiLabelXGBClassifier,
     MultiTargetXGBRegressor,
 )
+from xdcc.boosting.booster_file import read_booster
 from xdcc.boosting.single_booster import SingleBooster
 from xdcc.decision.cuts import Floats
-from xdcc.serving.booster_file import read_booster
 from xdcc.serving.margin_sum import Part, has_second_level, margin_sum
 
 _INSTEAD = "use CompiledModel, to_onnx or save_model"

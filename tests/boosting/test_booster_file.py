@@ -15,9 +15,9 @@ import xgboost as xgb
 from tests.fuzz.campaign import try_target
 from tests.fuzz.targets.boosters import BOOSTERS
 from tests.reference import booster_scan as reference
+from xdcc.boosting._booster_scan import scan
+from xdcc.boosting.booster_file import check_booster, read_booster
 from xdcc.serving import ModelFileError
-from xdcc.serving._booster_scan import scan
-from xdcc.serving.booster_file import check_booster, read_booster
 
 
 def _data(kind):

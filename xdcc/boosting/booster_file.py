@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from xdcc.serving._booster_scan import Trees, scan
+from xdcc.boosting._booster_scan import Trees, scan
 
 _DEEPEST = 32
 """Limit on nested brackets; models of XGBoost have ten."""
@@ -75,9 +75,10 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
     >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
     >>> content = model.booster_.save_raw("json")
     >>> check_booster(content)
-    >>> check_booster(content.replace(b'"num_target":"3"', b'"num_target":"4"'))
+    >>> damaged = content.replace(b'"num_target":"3"', b'"num_target":"4"')
+    >>> check_booster(damaged)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    xdcc.serving.booster_file.ModelFileError: not a booster: base_score has 3 numbers, for 4 outputs
+    xdcc.boosting.booster_file.ModelFileError: not a booster: base_score has 3 numbers, ...
     """
     _check(file if isinstance(file, bytes | bytearray) else Path(file).read_bytes())
 
