@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Classifier, Either, Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features, check_features
+from xdcc.base.fit_data import FitData
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
@@ -25,7 +25,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import RuleClassifier
 from xdcc.decision.decision_predictor import MarginSource, mean_source
-from xdcc.decision.rules import AnyRule
+from xdcc.decision.rules import Rule
 from xdcc.distillation.lessons import Generation, prepare_lessons, rows_to_hold_out, with_test_rows
 from xdcc.distillation.report import compare, seconds_of, size_of
 from xdcc.distillation.teacher import Teacher
@@ -133,7 +133,7 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     _stored = MappingProxyType(
         {
             "estimator_": MultiLabelXGBClassifier,
-            "rule_": AnyRule | JointLabelset,
+            "rule_": Rule,
             "report_": dict[str, list[Any]],
         }
     )
@@ -191,15 +191,14 @@ optional
             teacher.fit(X, Y)
         else:
             teacher.fit(X, Y, sample_weight=sample_weight)
-        return self._learn_from_teacher(teacher, X, Y, sample_weight, X_unlabelled)
+        asked = Teacher(teacher)
+        return self._learn_from_teacher(asked, asked.data(X, Y, sample_weight), X_unlabelled)
 
     def _learn_from_teacher(
-        self, model: Any, X: Any, Y: Any, sample_weight: Any, X_unlabelled: Any
+        self, teacher: Teacher, data: FitData, X_unlabelled: Any = None
     ) -> Self:
-        """Train the student of a fitted teacher."""
+        """Train the student of a fitted teacher, on the checked rows that it was trained on."""
         require_plugin(type(self).__name__)
-        teacher = Teacher(model)
-        data = teacher.data(X, Y, sample_weight)
         seed, n_labels = seed_from(self.random_state), data.Y.shape[1]
         booster = self._booster(teacher.sparse_zeros, seed)
         booster._learn_from(data)
@@ -356,4 +355,5 @@ optional
         raise TypeError("distil: the teacher is the first argument; there is no estimator.")
     student = DistilledClassifier(**params)
     student._check_params()
-    return student._learn_from_teacher(model, X, Y, sample_weight, X_unlabelled)
+    teacher = Teacher(model)
+    return student._learn_from_teacher(teacher, teacher.data(X, Y, sample_weight), X_unlabelled)

@@ -143,7 +143,7 @@ _CONSTRUCTED = (
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""
 
-_LATER = frozenset({"callbacks", "constraints", "refit"})
+_LATER = frozenset({"callbacks", "constraints", "distil", "refit"})
 """Parameters that files of 0.2 lack: they get their defaults."""
 
 _LEFT_OUT = frozenset({"_metadata_request", "_sklearn_output_config", "_nodes"})
