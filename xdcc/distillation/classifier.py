@@ -30,7 +30,7 @@ from xdcc.distillation.lessons import Generation, prepare_lessons, rows_to_hold_
 from xdcc.distillation.report import compare, seconds_of, size_of
 from xdcc.distillation.teacher import Teacher
 
-_GENERATED, _LEAST_COPIES, _MOST_COPIES = 12_000, 4, 16
+_GENERATED, _LEAST_COPIES, _MOST_COPIES = 12_000, 8, 16
 """Number of generated rows, and how many they are for each training row at least and at most."""
 
 _MOST_GENERATED, _MOST_ENTRIES = 50_000, 5e7
@@ -76,7 +76,7 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     learning_rate : float, default=0.1
         Factor of the leaves.
     n_generated : int or "auto", default="auto"
-        Number of generated rows. "auto": 12,000, but from 4 to 16 for each training row; at most
+        Number of generated rows. "auto": 12,000, but from 8 to 16 for each training row; at most
         50,000 rows and 50 million entries of X, but at least one for each training row.
     exchange : float, default=0.5
         Share of the features of a generated row that come from a second training row.
@@ -109,9 +109,9 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     -----
     For the report and the number of rounds one fold is held out. The teacher is trained once more
     on the other rows, with the settings that it has found, and makes lessons for a student of its
-    own, of a quarter of the generated rows; the two are compared. Its loss against this teacher, on the
-    rows held out, says when boosting no longer pays. The final student is trained on all rows, for
-    three times as many rounds (at most `n_estimators`), so the report is cautious.
+    own, of a quarter of the generated rows; the two are compared. Its loss against this teacher, on
+    the rows held out, says when boosting no longer pays. The final student is trained on all rows,
+    for three times as many rounds (at most `n_estimators`), so the report is cautious.
 
     If the teacher does not keep `oof_proba_`, its probabilities of the training rows say too much
     about their labels: :class:`~xdcc.decision.TunedDecisionClassifierCV` makes better ones.
