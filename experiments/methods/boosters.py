@@ -99,6 +99,7 @@ METHODS = {
         build=_distilled,
         params={"measure": "example_f1"},
         scores={"log_loss": log_loss},
+        revision=2,
     ),
     "order_free": Method(
         title="one multi-label booster for chains of any order",

@@ -274,6 +274,7 @@ def test_time_budget(two: Any) -> None:
         ({"Y": rows(np.nan * Y)}, ValueError, "Y has no known label"),
         ({"params": {"cv": 321}}, ValueError, "321 folds need as many rows, but n_samples=320"),
         ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
+        ({"params": {"distil": True}}, ValueError, "give `to_local\\(\\)` to xdcc.distil"),
         ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
         (
             {"params": {"members": ["linear", DummyClassifier()]}},

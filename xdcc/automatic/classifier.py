@@ -53,6 +53,8 @@ from xdcc.decision.label_metrics import Metric, MetricName
 from xdcc.decision.out_of_fold import trained_on
 from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric, require_value
 from xdcc.decision.rules import RuleKind
+from xdcc.distillation import DistilledClassifier
+from xdcc.distillation.teacher import Teacher
 from xdcc.prediction.predictors import MarginSource, second_level, threads_for
 
 
@@ -118,6 +120,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         take long, with fewer than 300 rows, and if a row is in no fold. True: one model of each,
         which predicts fastest and suits folds of a time series, of which the first train on few
         rows. False: the models of all folds.
+    distil : bool, default=False
+        Whether one booster that has learned the mixture's probabilities
+        (:class:`~xdcc.distillation.DistilledClassifier`) replaces its members at the end of `fit`,
+        after the `time_budget`. The rule stays. :func:`~xdcc.distil` does so after `fit`, with
+        rows without labels if there are any.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
@@ -159,6 +166,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     stacked_ : list of Member
         The second level, one or none: a booster whose features are the members' log-odds. Its
         `share` is taken from theirs.
+    report_ : dict of str to list
+        With ``distil=True``, the comparison of the mixture and of the booster that replaces it, as
+        in :class:`~xdcc.distillation.DistilledClassifier`. `summary_`, `cv_results_`,
+        `best_score_` and `oof_proba_` are about the mixture.
     estimators_ : list of estimators
         Those of all members.
     calibration_ : LabelCalibration
@@ -198,6 +209,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             "time_budget": Either(Number(low=0, low_open=True), None),
             "cv": CV,
             "refit": Either(Choice(("auto",)), Switch()),
+            "distil": Switch(),
             "random_state": Seed(),
             "n_jobs": Threads(),
             "verbose": Verbosity(),
@@ -211,6 +223,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     time_budget: float | None = None
     cv: Any = 5
     refit: Annotated[bool | Literal["auto"], OPTIONAL] = "auto"
+    distil: Annotated[bool, OPTIONAL] = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -221,6 +234,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     summary_: dict[str, Any] = learned()
     abandoned_: Annotated[dict[str, Any], OPTIONAL] = learned()
     end_: Annotated[str, OPTIONAL] = learned()
+    report_: Annotated[dict[str, list[Any]], OPTIONAL] = learned()
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -314,7 +328,19 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
+        vars(self).pop("report_", None)  # of an earlier fit
+        if self.distil:
+            self._replace_members(data, seed)
         return self
+
+    def _replace_members(self, data: FitData, seed: int) -> None:
+        """Train one booster that predicts as the mixture does, and keep only it."""
+        student = DistilledClassifier(random_state=seed, n_jobs=self.n_jobs)
+        mixture = copy.copy(self).set_params(distil=False)
+        student._learn_from_teacher(Teacher(mixture), data)
+        self.members_ = [Member("student", 1.0, [student.estimator_], student.calibration_)]
+        self.stacked_ = []
+        self.report_ = student.report_
 
     def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
         """Keep a mixture, and choose the rule for it."""
@@ -461,6 +487,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         return MultiLabelXGBClassifier()
 
     def _trained_on(self, data: FitData) -> Self:
+        if self.distil:  # the mixture is no longer there
+            return super()._trained_on(data)
         other = copy.copy(self)  # with shares, calibrations, the second level and the rule
         other.members_ = [
             replace(member, estimators=[trained_on(member.estimators[0], data)])

@@ -48,6 +48,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
       rows, so labels, but no features, go to the other workers and to the client with it.
     * `cv` is a number of folds.
     * `members` are names of families of this package.
+    * `distil` is False. ``xdcc.distil(model.to_local(), X, Y)`` trains a student in this process.
     * `n_jobs` is the number of threads of each worker, by default as many as the worker has for its
       tasks, limited by the CPUs that its process may use. Linear models use one thread.
     * `verbose` shows the progress on one of the workers.
@@ -131,6 +132,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         """
         started = time.perf_counter()
         self._check_params()
+        if self.distil:
+            raise ValueError("distil=True: fit without it, and give `to_local()` to xdcc.distil.")
         require_plugin(type(self).__name__)
         booster = MultiLabelXGBClassifier()
         placed = self._place(booster, "missing", X, Y, sample_weight, groups)
