@@ -428,7 +428,7 @@ _LINKS: dict[Kind, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "targets": lambda margins: margins,
     "classes": lambda margins: softmax(margins, axis=1),
 }
-"""What makes predictions of margins."""
+"""Functions from margins to predictions, by the kind of the columns of Y."""
 
 
 class CatBoost(Candidate):

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from experiments.speed.results import Cell, Ratio, Summary
 from experiments.speed.suites import SUITES, members
+from experiments.speed.summary import Cell, Ratio, Summary
 
 
 @dataclass(frozen=True)

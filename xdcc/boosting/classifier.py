@@ -56,7 +56,7 @@ class MultiLabelXGBClassifier(
     n_estimators : int, default=100
         Number of boosting rounds.
     max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
+        Largest depth of a tree; 0 means no limit.
     learning_rate : float, default=0.3
         Factor by which a tree's leaf values are shrunk.
     split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
@@ -90,7 +90,7 @@ int, default="sumGain"
         `subset_loss`, `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default). Metrics of
         XGBoost that support label matrices, such as `auc` or `error@0.3`, are accepted too.
     early_stopping_rounds : int, default=None
-        Stop when the last metric has not improved on the last pair of `eval_set` for so many
+        Stop when the last metric has not improved on the last pair of `eval_set` for this many
         boosting rounds; predictions then use the best one.
     callbacks : list of xgboost.callback.TrainingCallback, default=None
         Called by `fit` in every boosting round, as by `xgboost.train`: learning rates that change,
@@ -218,7 +218,7 @@ int, default="sumGain"
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
-            fallen for so many boosting rounds, or after `n_estimators` of them. After ``n >= 100``
+            fallen for this many rounds, or after `n_estimators` of them. After ``n >= 100``
             rounds it is computed again ``n // 50`` rounds later.
         should_end : callable, optional
             Called each time before the log-loss is computed, with the number of boosting rounds;
@@ -233,9 +233,9 @@ int, default="sumGain"
         Raises
         ------
         ValueError
-            As `fit`.
+            As in `fit`.
         PluginMissingError
-            As `fit`.
+            As in `fit`.
         """
         self._native_booster_params()
         require_plugin(type(self).__name__)

@@ -43,7 +43,7 @@ _ENTRIES = {
         n_estimators : int, default=100
             Number of boosting rounds.
         max_depth : int, default=6
-            Largest depth of a tree; 0 is no limit.
+            Largest depth of a tree; 0 means no limit.
         learning_rate : float, default=0.3
             Factor by which a tree's leaf values are shrunk.
         """,
@@ -57,7 +57,7 @@ _ENTRIES = {
         """,
     "stopping": """
         early_stopping_rounds : int, default=None
-            Stop when the last metric has not improved on the last pair of `eval_set` for so many
+            Stop when the last metric has not improved on the last pair of `eval_set` for this many
             boosting rounds; predictions then use the best one.
         callbacks : list of xgboost.callback.TrainingCallback, default=None
             Called by `fit` in every boosting round, as by `xgboost.train`.
@@ -118,7 +118,7 @@ class SingleBooster(TreeBoosterEstimator):
     _objectives: ClassVar[str]
     """Prefix of the objectives of models that training can continue from."""
     _outputs_are: ClassVar[str]
-    """What the outputs are called in messages."""
+    """The name of the outputs in messages."""
 
     sketch_size: int | Literal["auto"] = 0
     sketch_method: str = "projection"
@@ -152,7 +152,7 @@ class SingleBooster(TreeBoosterEstimator):
         """Choose the settings of sketches that are ``"auto"``."""
 
     def _verbosity(self) -> int:
-        """Return what XGBoost prints; it would warn of the updater in `VECTOR_LEAVES`."""
+        """Return `verbosity` for XGBoost, which would warn of the updater in `VECTOR_LEAVES`."""
         return int(xgb.get_config()["verbosity"])
 
     def _train(

@@ -1,5 +1,5 @@
 /**
- * @brief Registration of the plugin's parameters, and the readings of a split method.
+ * @brief Registration of the plugin's parameters, and parsing of split methods.
  */
 #include "param.h"
 

@@ -268,7 +268,7 @@ def kill_and_continue(root, config, results, waits):
 
 
 def until_records(folder, number):
-    """Return a function that waits until there are so many records, or the run is over."""
+    """Return a function that waits until there are that many records, or the run is over."""
 
     def wait(run):
         while run.poll() is None and len(list(folder.glob("*/*.json"))) < number:

@@ -24,7 +24,7 @@ from xdcc.comparators.rdt import _forest_growing, _forest_prediction
 class Forest:
     """Random decision trees.
 
-    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and labelsets likewise. A
+    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and so for labelsets. A
     label test is active if sigma is larger than its threshold, a random number from [0, 1).
     """
 
