@@ -157,8 +157,8 @@ def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None
         solid = cell.suite == "quality"
         style = "-" if solid else "--"
         label = cell.candidate if solid else "_"
-        look = {"c": _COLOURS[cell.candidate], "lw": 1.8 if solid else 1, "label": label}
-        ax.plot(curve["cpu_seconds"], curve["held_out"], style, **look)
+        points = curve["cpu_seconds"], curve["held_out"]
+        ax.plot(*points, style, c=_COLOURS[cell.candidate], lw=1.8 if solid else 1, label=label)
         if solid:
             ax.axhline(drawn[0]["target"], color="black", ls=":", lw=0.8)
             highest.append(drawn[0]["target"])

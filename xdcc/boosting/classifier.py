@@ -25,7 +25,7 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
 from xdcc.boosting.importance import label_gains
 from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
-from xdcc.boosting.single_booster import SingleBooster
+from xdcc.boosting.single_booster import SingleBooster, entries_of
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
@@ -53,27 +53,9 @@ class MultiLabelXGBClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of boosting rounds.
-    max_depth : int, default=6
-        Largest depth of a tree; 0 means no limit.
-    learning_rate : float, default=0.3
-        Factor by which a tree's leaf values are shrunk.
-    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
-int, default="sumGain"
-        How a split is scored over the labels; 1 to 6 are the numbers of the authors' code.
-    sketch_size : int or "auto", default=0
-        Number of sketch dimensions (random projections of the labels' gradients) in which a tree's
-        splits are searched; its leaf values come from all labels. 0: the labels themselves.
-        ``"auto"`` is 1.
-    sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Project the gradients of all labels at random, draw labels in proportion to their
-        gradients, or take those with the largest.
-    labels_per_tree : int, "auto" or None, default=None
-        Largest number of labels of a tree: every boosting round deals out the labels anew and
-        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
-        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
-        ``"auto"`` if `sketch_size` is, else all.
+    {rounds}
+    {split_method}
+    {sketches}
     soft_labels : bool, default=False
         Whether Y, and that of `eval_set`, may hold probabilities: opinions of several annotators,
         smoothed labels, or the predictions of another model. The loss of a label y is the cross
@@ -145,6 +127,7 @@ int, default="sumGain"
     _takes_entry_weights = True
     _domains = MappingProxyType({**SingleBooster._domains, "soft_labels": Switch()})
     _objectives = "multilabel:"
+    _entries = entries_of("labels", sketch_size="0", per_tree="labels_per_tree")
     _outputs_are = "labels"
 
     labels_per_tree: int | Literal["auto"] | None = None

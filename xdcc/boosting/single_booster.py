@@ -5,7 +5,7 @@ they have is up to its subclasses.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -65,7 +65,34 @@ _ENTRIES = {
             Type of `feature_importances_`.
         """,
 }
-"""Parameters of regressors and of classifiers with many classes, in the same words."""
+"""Parameters that several of these estimators have, in the same words."""
+
+
+def entries_of(
+    outputs: str, sketch_size: str = '"auto"', per_tree: str = "outputs_per_tree"
+) -> Mapping[str, str]:
+    """Return `_ENTRIES`, and the parameters about outputs of this name, with these defaults."""
+    split_method = f"""
+        split_method : {{"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"}} or \
+int, default="sumGain"
+            How a split is scored over the {outputs}; 1 to 6 are the numbers of the authors' code.
+        """
+    sketches = f"""
+        sketch_size : int or "auto", default={sketch_size}
+            Number of sketch dimensions (random projections of the {outputs}' gradients) in which a
+            tree's splits are searched; its leaf values come from all {outputs}. 0: the {outputs}
+            themselves. ``"auto"`` is 1.
+        sketch_method : {{"projection", "sampling", "top"}}, default="projection"
+            Project the gradients of all {outputs} at random, draw {outputs} in proportion to their
+            gradients, or take those with the largest.
+        {per_tree} : int, "auto" or None, default=None
+            Largest number of {outputs} of a tree: every boosting round divides the {outputs} into
+            random groups and grows a tree for each group. 0: all. ``"auto"``: what predicts
+            held-out rows of the training data best, see
+            :func:`xdcc.boosting.sketch_choice.choose_sketch`. None: ``"auto"`` if `sketch_size`
+            is, else all.
+        """
+    return MappingProxyType(_ENTRIES | {"sketches": sketches, "split_method": split_method})
 
 
 class Callbacks:
@@ -104,7 +131,6 @@ class SingleBooster(TreeBoosterEstimator):
             "labels_per_tree_": int,
         }
     )
-    _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
         {
