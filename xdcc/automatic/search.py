@@ -96,8 +96,8 @@ _FOR_LABELSETS = "subset_accuracy"
 """The metric for which the dependence of labels matters."""
 
 _OVERRUN_OF_SECOND_LEVEL = 2.0
-"""Times its estimate is kept for a second level. Its features are few and strong, so it needs about
-as many rounds as estimated even where the members take ten times their estimates."""
+"""Factor of the estimated time that is kept for a second level. Its features are few and strong, so
+it needs about the estimated rounds even where members take ten times their estimates."""
 
 _LEAST_ROWS = 300
 """With fewer rows, models of all rows were no better than those of the folds."""

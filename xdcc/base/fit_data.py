@@ -1,7 +1,7 @@
 """``FitData``: checked rows with labels and weights, the one form in which they are handed on.
 
-XGBoost stores labels and gradients as dense float32 arrays, so Y is one here, whatever form it came
-in (``labels.py``).
+XGBoost stores labels and gradients as dense float32 arrays, so Y becomes one here, whatever its
+form (``labels.py``).
 """
 
 from collections.abc import Mapping
