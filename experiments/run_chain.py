@@ -378,7 +378,7 @@ def load_own_data(
     require_columns(frame, ignore, path.stem)
     columns = frame.columns.drop(list(ignore))
     if n_labels is not None and not 0 < n_labels <= len(columns):
-        raise ValueError(f"{path} has {len(columns)} columns, of which {n_labels} are no labels")
+        raise ValueError(f"{path} has {len(columns)} columns, not {n_labels} labels")
     names = list(labels) or columns[-(n_labels or 0) :].tolist()
     if labels and n_labels not in (None, len(labels)):
         raise ValueError(f"--labels names {len(labels)} labels, not {n_labels}")

@@ -63,7 +63,7 @@ def measure_prediction(job: Job, X: Features, Y: Labels, time_limit: float) -> d
     Returns
     -------
     dict
-        `microseconds_1` to `microseconds_10000`: median CPU time of a call with so many rows; and
+        `microseconds_1` to `microseconds_10000`: median CPU time of a call with that many rows; and
         the fields of `Cost` of all calls.
     """
     model = MultiLabelXGBClassifier(n_estimators=job.rounds, n_jobs=1).fit(X, Y)

@@ -107,7 +107,7 @@ def test_the_parts(fitted):
     np.testing.assert_array_equal(fitted.predict(X_NEW), choice.rule.predict(proba))
 
 
-def test_better_than_the_booster_read_at_one_half():
+def test_better_than_the_booster_at_one_half():
     """Most of eight labels are rare: at 0.5 they are hardly ever predicted."""
     many_X, many_Y = make_multilabel_classification(
         n_samples=1050, n_features=10, n_classes=8, n_labels=1, length=15, random_state=1
@@ -130,9 +130,9 @@ def test_better_than_the_booster_read_at_one_half():
 def test_noise_is_chance(measure):
     """Labels that have nothing to do with X: no score is better than that of constants.
 
-    As for `TunedDecisionClassifierCV`, with the choice among candidates besides: three fair
-    labels, of which the best constant prediction gets 1/8 of labelsets, 1/2 of labels, and for F1
-    all labels are best. The margin is five standard errors of the mean over four seeds of 100
+    As for `TunedDecisionClassifierCV`, but candidates are chosen, too: three fair labels, of which
+    the best constant prediction gets 1/8 of labelsets and 1/2 of labels right, and for F1
+    predicts all labels. The margin is five standard errors of the mean over four seeds of 100
     rows, for three measures: under normality an error rate of 1e-6.
     """
     scores, errors = [], []

@@ -312,7 +312,7 @@ def test_categories_of_an_earlier_fit_are_forgotten(estimator: BaseEstimator) ->
         ),
         (
             NEW.assign(colour=[["red"]] * len(NEW)),
-            r"Column 'colour' of X \(position 0\) has the type object; its values are no cat",
+            r"Column 'colour' of X \(position 0\) has the type object; its values cannot be cat",
         ),
         (
             NEW.assign(height="low"),
@@ -356,7 +356,7 @@ def test_estimator_for_numbers_only() -> None:
 
 
 @pytest.mark.parametrize("given", [[2], np.array([2]), [False, False, True]])
-def test_mask_of_types_and_of_what_is_given(given: Any) -> None:
+def test_mask_of_given_feature_types(given: Any) -> None:
     assert categorical_mask(3, ["c", "q", "q"], given).tolist() == [True, False, True]
 
 

@@ -56,7 +56,7 @@ def _arrow(frame: pd.DataFrame) -> Any:
 
 
 class _Stream:
-    """An Arrow producer that nobody knows."""
+    """An Arrow producer of an unknown library."""
 
     def __init__(self, table: Any) -> None:
         self._table = table

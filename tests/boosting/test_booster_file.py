@@ -173,7 +173,7 @@ EDITS = {
         _tree(left_children={0: -(2**31)}),
         r"left_children\[0\] is -2147483648",
     ),
-    "child is no integer": (_tree(left_children={0: 1.0}), "whole number of 32 bits"),
+    "child is not an integer": (_tree(left_children={0: 1.0}), "whole number of 32 bits"),
     "parent outside": (_tree(parents={3: 10**8}), r"parents\[3\] is 100000000"),
     "root has a parent": (_tree(parents={0: 1}), r"parents\[0\] is 1"),
     "a part that is cut off": (_tree(left_children={0: -1}, right_children={0: 0}), "are below"),

@@ -115,7 +115,7 @@ def test_no_warnings():
         MultiClassXGBClassifier(**FEW, eval_metric="merror").fit(X, y, eval_set=[(X, y)]).predict(X)
 
 
-def test_auto_has_a_race():
+def test_auto_sketches_race():
     X_more, y_more = load_digits(return_X_y=True)
     model = MultiClassXGBClassifier(n_estimators=1, n_jobs=1).fit(X_more, y_more)
     assert model.sketch_size_ == 1

@@ -321,7 +321,7 @@ def test_without_constraints_nothing_is_new() -> None:
     ("constraints", "message"),
     [
         ([Precision(0.9)], "must be None or a dict"),
-        ({1: Precision(0.9)}, "1 is no name of a label"),
+        ({1: Precision(0.9)}, "1 is not the name of a label"),
         ({"fraud": "high"}, "'fraud' has 'high'; it must be a Precision, a Recall or a thresh"),
         ({"fraud": 1.5}, "it must be a Precision"),
         ({"theft": Precision(0.9)}, "there is no label 'theft'; the labels are 'new', 'fraud'"),

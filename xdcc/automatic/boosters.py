@@ -41,8 +41,8 @@ _RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
 """Learning rates, and the seconds up to which a booster is trained with each."""
 
 _RATES_OF_ONE_FOLD = (0.05, 0.1, 0.2, 0.4)
-"""Learning rates where one fold is enough: with so many rows, boosters that learn fast lose
-little, and one that needs more rounds than there is time for loses most."""
+"""Learning rates where one fold is enough. With that many rows, boosters that learn fast lose
+little; one that needs more rounds than there is time for loses most."""
 
 _RATE_OF_ONE_FOLD = 0.2
 """Learning rate of the first of them without a budget. With a higher one they would have time for
@@ -223,7 +223,7 @@ def booster(
 
 
 def first_booster(shape: Shape, longest: float) -> Candidate:
-    """Describe a booster that is a good model after so many seconds, if that is possible.
+    """Describe a booster that is a good model after this many seconds, if that is possible.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def first_booster(shape: Shape, longest: float) -> Candidate:
 
 
 def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | None:
-    """Describe a booster of one fold that learns as slowly as so many rounds allow.
+    """Describe a booster of one fold that learns as slowly as this many rounds allow.
 
     Parameters
     ----------

@@ -110,9 +110,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         in turn have not helped; then the members are trained on all rows. None sets no limit; only
         then do the same data and seed give the same model on every machine.
     {cv}
-        With a number of folds and so many rows that the log-loss of one fold has a standard error
-        of one percent at most, which takes 50,000 rows or more, only one random fold is tested;
-        of two percent, 12,500 rows or more, if `time_budget` is short for them.
+        With a number of folds, only one random fold is tested if the standard error of its log-loss
+        is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
+        or more, if `time_budget` is short for them.
     refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that
         the folds found, to predict new rows. "auto": two models of each member, with other seeds,

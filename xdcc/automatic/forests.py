@@ -11,7 +11,7 @@ from xdcc.automatic.shape import Shape
 from xdcc.forest import SketchedExtraTreesClassifier
 
 _TREES = ((200, 4.0), (100, 12.0), (60, np.inf))
-"""Trees of a forest for each fold, and the seconds up to which it has so many."""
+"""Trees of a forest for each fold, and the seconds up to which it has that many."""
 
 _PER_DRAW = 6e-9
 """Seconds for a row and a feature that a node of a forest draws."""

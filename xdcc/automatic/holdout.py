@@ -71,12 +71,12 @@ def one_fold(
     data : FitData
         Labels and weights of all rows.
     n_folds : int
-        The fold has a share of one in so many rows.
+        The fold has 1 / `n_folds` of the rows.
     seed : int
         Seed for the rows that are drawn.
     time_budget : float, optional
-        Seconds. If they are few for so many rows, a less exact log-loss is enough: several folds
-        of few boosting rounds would say less.
+        Seconds. If they are few for the number of rows, a less exact log-loss is enough: several
+        folds of few boosting rounds would be less exact still.
 
     Returns
     -------

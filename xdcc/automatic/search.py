@@ -56,8 +56,8 @@ _RULES_PER_CALIBRATION = 6.0
 """How much longer the choice of a rule takes than the calibration of a candidate."""
 
 _OVERRUN_OF_SECOND_LEVEL = 2.0
-"""Times its estimate is kept for a second level. Its features are few and strong, so it needs about
-as many rounds as estimated even where the members take ten times their estimates."""
+"""Factor of the estimated time that is kept for a second level. Its features are few and strong, so
+it needs about the estimated rounds even where members take ten times their estimates."""
 
 _LEAST_ROWS = 300
 """With fewer rows, models of all rows were no better than those of the folds."""
@@ -78,7 +78,7 @@ _MOST_OF_ONE = 0.4
 """Share of a time budget after which any other candidate ends."""
 
 _MOST_FAILURES = 12
-"""The search ends when so many candidates in turn have not entered the mixture."""
+"""The search ends when this many candidates in turn have not entered the mixture."""
 
 type CandidateCallback = Callable[[dict[str, Any]], object]
 """Called after each candidate with its row of the table; True ends the search."""
@@ -519,7 +519,7 @@ class Search:
         return enters
 
     def _reserve(self, seconds: float) -> None:
-        """Keep time for what is certain to follow, and so many seconds for something else."""
+        """Keep time for what is certain to follow, and this many seconds for something else."""
         names = self._mixture.names
         for_refit = self._seconds_on_all_rows(names) if self._refit is True else 0.0
         self._budget.reserve(self._for_rules + for_refit + seconds)

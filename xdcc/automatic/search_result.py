@@ -75,7 +75,7 @@ class SearchResult(NamedTuple):
         return [*self.members, *self.stacked]
 
     def sample(self, entries: int) -> "SearchResult":
-        """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
+        """Keep a sample of the rows of all workers, of this many entries, for choosing a rule.
 
         It has no features and no attributes that `fit` learned.
         """

@@ -64,7 +64,7 @@ class TimeBudget:
         self._slowness: dict[type, float] = {}
 
     def has(self, seconds: float) -> bool:
-        """Tell whether more than so many seconds are left for training, to all workers."""
+        """Return whether more seconds than these are left for training; all workers agree on it."""
         return not self.is_limited or agreed(seconds < self.left())
 
     def reserve(self, seconds: float) -> None:
@@ -72,7 +72,7 @@ class TimeBudget:
         self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
 
     def reserve_more(self, seconds: float) -> bool:
-        """Keep more time for what follows, if that is possible; tell whether it is."""
+        """Keep more time for what follows, if that is possible; return whether it is."""
         possible = self._reserved + seconds <= _MOST_RESERVED * self.seconds
         if possible:
             self._reserved += seconds

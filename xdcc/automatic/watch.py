@@ -36,7 +36,7 @@ class Watch:
         self._n_first = 0
 
     def ends(self, n_steps: int) -> bool:
-        """Take note of so many steps, and tell whether they have to be enough."""
+        """Record the number of steps, and return whether the training has to end."""
         self._last = time.perf_counter()
         if not self.n_steps:
             self._first, self._n_first = self._last, n_steps
@@ -46,7 +46,7 @@ class Watch:
         return self.is_cut
 
     def seconds_per_step(self) -> float:
-        """Return what a step took on the slowest worker.
+        """Return the seconds of a step on the slowest worker.
 
         It does not count what comes before the first one, such as bins, if there are others.
         """

@@ -32,7 +32,7 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _FEW_ROWS = 20
 
 _LEAST_ROWS, _MOST_LEVELS = 50, 0.9
-"""From so many rows on, a column with more categories than this share of them identifies rows."""
+"""With at least 50 rows, a column with more categories than this share of them identifies rows."""
 
 _DATES = frozenset({"date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period"})
 """Answers of pandas' `infer_dtype` for dates and times."""
@@ -301,7 +301,7 @@ def _codes(
     try:
         column = _as_category(column) if is_category else pd.Series(pd.Categorical(column))
     except TypeError as error:  # lists, for example
-        raise ValueError(f"{_described(X, position)}; its values are no categories.") from error
+        raise ValueError(f"{_described(X, position)}; its values cannot be categories.") from error
     positions = pd.Index(categories).get_indexer(column.cat.categories)
     own = column.cat.codes.to_numpy()
     # pandas' code of a missing value is -1 too: it takes the last element.

@@ -102,7 +102,7 @@ type EvalSet = Sequence[tuple[Any, Any]]
 
 @documented
 class CheckedEstimator(BaseEstimator):
-    """What every estimator of the package has in common: checked parameters, X and weights.
+    """Base class of all estimators: checks parameters, X and weights.
 
     A subclass says how Y is checked, in `_check_Y`, `_settle_unknown` and `_check_Y_of`. Docstrings
     of a subclass may name the entries of :mod:`xdcc.base.documentation`.
@@ -173,11 +173,11 @@ class CheckedEstimator(BaseEstimator):
         Parameters
         ----------
         predict : {{"default", "input", "pandas", "polars", "pyarrow"}}, optional
-            "default": arrays, as described there. Else a DataFrame with a column for each label,
-            named by it, or a Series where an array has one dimension: of pandas, Polars or
-            PyArrow; or "input", of the library of X, and arrays for an X that is no DataFrame.
-            Rows of pandas keep their index. None changes nothing. Clones and pickles keep it, model
-            files do not.
+            "default": arrays. "pandas", "polars" or "pyarrow": a DataFrame of that library with a
+            column named after each label, or a Series instead of an array of one dimension.
+            "input": a DataFrame of the library of X, and arrays if X is not a DataFrame. None keeps
+            the present form. A pandas result has the index of X. Clones and pickles keep the
+            setting, model files do not.
 
         Returns
         -------
@@ -401,8 +401,8 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
     def _contributions(self, X: Features) -> Contributions:
         """Explain the log-odds of checked features as sums over the features."""
         raise TypeError(
-            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are no sum "
-            "over trees and no linear function."
+            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are not a sum "
+            "over trees or a linear function."
         )
 
     def _labels(self, X: Features) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """``FitData``: checked rows with labels and weights, the one form in which they are handed on.
 
-XGBoost stores labels and gradients as dense float32 arrays, so Y is one here, whatever form it came
-in (``labels.py``).
+XGBoost stores labels and gradients as dense float32 arrays, so Y becomes one here, whatever its
+form (``labels.py``).
 """
 
 from collections.abc import Mapping
@@ -295,9 +295,9 @@ def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[An
 def unknown_labels(
     Y: NDArray[np.float32], weight: NDArray[np.floating] | None
 ) -> NDArray[np.bool_]:
-    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`; not all may be.
+    """Return the labels unknown in all rows of positive weight, `(n_labels,)`; not all may be.
 
-    Workers that train together (:mod:`xdcc.base.workers`) tell it of the rows of all of them.
+    Among workers that train together (:mod:`xdcc.base.workers`), the rows of all workers count.
 
     Examples
     --------

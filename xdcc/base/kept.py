@@ -1,6 +1,6 @@
 """``kept``: things that are made of a fitted object when they are first needed.
 
-They are no attributes of the object: it is printed, compared, copied, pickled and stored without
+They are not attributes of the object: it is printed, compared, copied, pickled and stored without
 them, and they are freed with it.
 """
 
@@ -16,7 +16,7 @@ _PLAIN = frozenset({int, float, str, bool})
 
 
 def kept[T](owner: Any, name: str, made_from: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """Return what was made for an object before, or make it if it was made from something else.
+    """Return the thing made earlier for an object, or make it anew if its source has changed.
 
     Parameters
     ----------

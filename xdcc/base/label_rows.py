@@ -46,7 +46,7 @@ def sample_rows(
     rows : bool array of shape (n_rows,), optional
         Which rows can be taken; all if None.
     entries : int, default=2**21
-        About so many entries are taken, but of 500 rows at least.
+        About this many entries are taken, but at least 500 rows.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[s
     shape : tuple of int
         Number of rows, number of columns.
     entries : int, optional
-        About so many entries make a block; 2**18 if not given.
+        About this many entries make a block; 2**18 if not given.
 
     Yields
     ------

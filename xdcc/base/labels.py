@@ -5,7 +5,7 @@ estimators predict in the form that they were fitted on:
 
 - A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
   unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names. Lists of
-  label names are one such, too (:func:`~xdcc.base.frames.labels_of_names`).
+  label names become one (:func:`~xdcc.base.frames.labels_of_names`).
 - *One dimension*: the target of a binary problem, as scikit-learn's classifiers take it. Its two
   values may be anything that can be sorted; nothing is unknown.
 

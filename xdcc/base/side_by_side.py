@@ -42,7 +42,8 @@ type Step = Callable[[], object]
 _AHEAD = 2
 """Steps that a training of :func:`run_in_step` can be ahead of what is judged.
 
-With five folds and two threads none has to wait. In the end, so many steps are trained and dropped.
+With five folds and two threads, no thread has to wait. At the end, this many steps of each are
+trained and dropped.
 """
 
 
@@ -292,7 +293,7 @@ class _JointSteps:
                 self._is_over |= is_over
 
     def _has_next(self) -> bool:
-        """Return whether there is a step to judge; whoever makes the next one calls again."""
+        """Return whether there is a step to judge; called again after each further step."""
         with self._lock:
             self._is_judging = not self._is_over and min(self._made) > self._n_judged
             return self._is_judging

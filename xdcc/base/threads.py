@@ -69,7 +69,7 @@ def n_threads(n_jobs: int | None, available: int | None = None) -> int:
     Raises
     ------
     ValueError
-        If `n_jobs` is 0 or something else that is no number of threads.
+        If `n_jobs` is 0, or is not a number of threads.
 
     Examples
     --------

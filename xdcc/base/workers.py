@@ -2,7 +2,7 @@
 
 Workers (:mod:`xgboost.collective`) run the same code at once, each on its own rows, and rank n has
 the rows before those of rank n + 1. Each has to call these functions, with no row if it has none.
-Without other workers, what is returned is one's own.
+Without other workers, they return what they are given.
 """
 
 from typing import Any
@@ -122,7 +122,7 @@ def sample_of_all(
     *columns : arrays of shape (n_rows, ...)
         The columns to sample from.
     entries : int, default=2**21
-        About so many labels are taken.
+        About this many labels are taken.
 
     Returns
     -------

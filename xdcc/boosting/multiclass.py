@@ -22,7 +22,7 @@ from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.boosting.output_predictors import ClassPredictor
-from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
 from xdcc.boosting.sketch_choice import choose_sketch
 
 
@@ -53,22 +53,9 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; ``"balanced"`` is inverse to their frequencies. They multiply the
         weights of the rows.
-    sketch_size : int or "auto", default="auto"
-        Number of sketch dimensions (random projections of the classes' gradients) in which a tree's
-        splits are searched; its leaf values come from all classes. 0: the classes themselves.
-        ``"auto"`` is 1.
-    sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Project the gradients of all classes at random, draw classes in proportion to their
-        gradients, or take those with the largest.
-    outputs_per_tree : int, "auto" or None, default=None
-        Largest number of classes of a tree: every boosting round deals out the classes anew and
-        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
-        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
-        ``"auto"`` if `sketch_size` is, else all.
+    {sketches}
     {rounds}
-    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
-int, default="sumGain"
-        How a split is scored over the classes.
+    {split_method}
     {regularisation}
     {n_jobs}
     eval_metric : str or list of str, default=None
@@ -120,6 +107,7 @@ int, default="sumGain"
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _objectives = "multi:softprob"
     _outputs_are = "classes"
+    _entries = entries_of("classes")
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
     sketch_size: int | Literal["auto"] = "auto"

@@ -29,7 +29,7 @@ from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Names
 from xdcc.boosting.output_predictors import Link, TargetPredictor
-from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
 from xdcc.boosting.sketch_choice import choose_sketch
 
 OBJECTIVES = (
@@ -77,22 +77,9 @@ default="reg:squarederror"
         Whether splits are searched on gradients that are divided by the spread of their target:
         the fit then does not depend on the units of the targets. `reg_alpha` and `max_delta_step`
         are in these units.
-    sketch_size : int or "auto", default="auto"
-        Number of sketch dimensions (random projections of the targets' gradients) in which a tree's
-        splits are searched; its leaf values come from all targets. 0: the targets themselves.
-        ``"auto"`` is 1.
-    sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Project the gradients of all targets at random, draw targets in proportion to their
-        gradients, or take those with the largest.
-    outputs_per_tree : int, "auto" or None, default=None
-        Largest number of targets of a tree: every boosting round deals out the targets anew and
-        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
-        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
-        ``"auto"`` if `sketch_size` is, else all.
+    {sketches}
     {rounds}
-    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
-int, default="sumGain"
-        How a split is scored over the targets.
+    {split_method}
     {regularisation}
     {n_jobs}
     eval_metric : str or list of str, default=None
@@ -150,6 +137,7 @@ int, default="sumGain"
     )
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _outputs_are = "targets"
+    _entries = entries_of("targets")
 
     objective: str = "reg:squarederror"
     huber_slope: float = 1.0

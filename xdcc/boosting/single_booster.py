@@ -5,7 +5,7 @@ which loss they have is up to its subclasses.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -48,7 +48,7 @@ _ENTRIES = {
         n_estimators : int, default=100
             Number of boosting rounds.
         max_depth : int, default=6
-            Largest depth of a tree; 0 is no limit.
+            Largest depth of a tree; 0 means no limit.
         learning_rate : float, default=0.3
             Factor by which a tree's leaf values are shrunk.
         """,
@@ -62,7 +62,7 @@ _ENTRIES = {
         """,
     "stopping": """
         early_stopping_rounds : int, default=None
-            Stop when the last metric has not improved on the last pair of `eval_set` for so many
+            Stop when the last metric has not improved on the last pair of `eval_set` for this many
             boosting rounds; predictions then use the best one.
         callbacks : list of xgboost.callback.TrainingCallback, default=None
             Called by `fit` in every boosting round, as by `xgboost.train`.
@@ -70,7 +70,34 @@ _ENTRIES = {
             Type of `feature_importances_`.
         """,
 }
-"""Parameters of regressors and of classifiers with many classes, in the same words."""
+"""Parameters that several of these estimators have, in the same words."""
+
+
+def entries_of(
+    outputs: str, sketch_size: str = '"auto"', per_tree: str = "outputs_per_tree"
+) -> Mapping[str, str]:
+    """Return `_ENTRIES`, and the parameters about outputs of this name, with these defaults."""
+    split_method = f"""
+        split_method : {{"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"}} or \
+int, default="sumGain"
+            How a split is scored over the {outputs}; 1 to 6 are the numbers of the authors' code.
+        """
+    sketches = f"""
+        sketch_size : int or "auto", default={sketch_size}
+            Number of sketch dimensions (random projections of the {outputs}' gradients) in which a
+            tree's splits are searched; its leaf values come from all {outputs}. 0: the {outputs}
+            themselves. ``"auto"`` is 1.
+        sketch_method : {{"projection", "sampling", "top"}}, default="projection"
+            Project the gradients of all {outputs} at random, draw {outputs} in proportion to their
+            gradients, or take those with the largest.
+        {per_tree} : int, "auto" or None, default=None
+            Largest number of {outputs} of a tree: every boosting round divides the {outputs} into
+            random groups and grows a tree for each group. 0: all. ``"auto"``: what predicts
+            held-out rows of the training data best, see
+            :func:`xdcc.boosting.sketch_choice.choose_sketch`. None: ``"auto"`` if `sketch_size`
+            is, else all.
+        """
+    return MappingProxyType(_ENTRIES | {"sketches": sketches, "split_method": split_method})
 
 
 class Callbacks:
@@ -100,7 +127,6 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     (True, 5)
     """
 
-    _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -114,7 +140,7 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     _objectives: ClassVar[str]
     """Prefix of the objectives of models that training can continue from."""
     _outputs_are: ClassVar[str]
-    """What the outputs are called in messages."""
+    """The name of the outputs in messages."""
 
     sketch_size: int | Literal["auto"] = 0
     sketch_method: str = "projection"
@@ -163,7 +189,7 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
         """Choose the settings of sketches that are ``"auto"``."""
 
     def _verbosity(self) -> int:
-        """Return what XGBoost prints; it would warn of the updater in `VECTOR_LEAVES`."""
+        """Return `verbosity` for XGBoost, which would warn of the updater in `VECTOR_LEAVES`."""
         return int(xgb.get_config()["verbosity"])
 
     def _train(

@@ -91,7 +91,7 @@ class DynamicChainClassifier(
     n_estimators : int, default=100
         Boosting rounds of each booster.
     max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
+        Largest depth of a tree; 0 means no limit.
     learning_rate : float, default=0.3
         Factor by which a tree's leaf values are shrunk.
     split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
@@ -128,7 +128,7 @@ int, default="maxGain"
         :mod:`xdcc.chain.propagation`. It ends the chain row by row, and the training when every
         row is at its end. ``"auto"``: with ``chain_length="auto"``.
     early_stopping_rounds : int or None, default=None
-        Stop the training when `stop_measure` has not become better for so many rounds, and keep
+        Stop the training when `stop_measure` has not become better for this many rounds, and keep
         the rounds up to the best. It is measured on `eval_set` if `fit` gets one, else with
         ``propagate="cross_val"`` on the out-of-fold predictions of the training rows. With
         ``chain_length="auto"`` None means 2 rounds where one of them is there.
@@ -390,7 +390,7 @@ int, default="maxGain"
     def _learn(
         self, plan: ChainPlan, boosters: list[list[xgb.Booster]], scores: list[float] | None
     ) -> None:
-        """Keep what the training made."""
+        """Store the results of the training."""
         self.rule_ = plan.rule
         self.end_label_ = plan.end_label
         self.boosters_ = boosters

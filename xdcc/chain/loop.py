@@ -188,7 +188,7 @@ class LabelFeatures:
             self.P.fill(np.nan)
 
     def take_in(self, labels: NDArray[np.intp]) -> None:
-        """Take what a round wrote into `P` into the joined matrix.
+        """Copy the columns that a round wrote into `P` to the joined matrix.
 
         Parameters
         ----------

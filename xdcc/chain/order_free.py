@@ -451,7 +451,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         return self.estimators_
 
     def _begin_prediction(self, X: Any, known: Any) -> tuple[Floats, Labels]:
-        """Check what is to be predicted; compute margins of the labels that vary."""
+        """Check the arguments of a prediction; compute margins of the labels that vary."""
         margins = self._outputs(self._predictor(), X)
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)

@@ -175,7 +175,8 @@ class DaskEstimator(MultiLabelEstimator):
         Returns
         -------
         float array of shape (n_samples, n_labels)
-            A Dask array, not computed yet, if X is a Dask collection. `predict` does likewise.
+            A Dask array, not computed yet, if X is a Dask collection; the same holds for
+            `predict`.
 
         {raises_in_predict}
         """

@@ -1,4 +1,4 @@
-"""Calibration: margins whose probabilities are right in the mean, for every label.
+"""Calibration: margins whose probabilities are right on average, for every label.
 
 Platt scaling: a margin z becomes a z + b, its probability sigmoid(a z + b), with a at least 0 and b
 such that the log-loss of rows that the model has not seen is least. Two numbers for all labels can
@@ -37,11 +37,11 @@ from xdcc.decision.cuts import Floats
 type Bools = NDArray[np.bool_]
 
 _LEAST_OF_BOTH = 10
-"""A label needs so many rows with it and without it for two numbers of its own."""
+"""A label needs this many rows with it and without it for two numbers of its own."""
 
 _SMALL_FALL, _LEAST_FALL, _SMALL_STEP, _RIDGE = 1e-12, 1e-4, 1e-10, 1e-12
-"""Newton's method ends when the loss can fall so little; a shorter step must reach such a share of
-what it promises and not be shorter than that; and so much is added to the curvature."""
+"""Of Newton's method: the fall of the loss below which it ends; the share of the expected fall that
+a shortened step must reach; the shortest step; and the number that is added to the curvature."""
 
 _SATURATED = 40.0
 """No search starts from larger margins than that."""
@@ -108,7 +108,7 @@ def calibrate(
     folds : int array of shape (n_samples,)
         Fold of each row.
     entries : int, default=2**21
-        With more entries the numbers are fitted to a sample of the rows, with so many.
+        With more entries, the numbers are fitted to a sample of the rows, with this many entries.
 
     Returns
     -------

@@ -65,16 +65,16 @@ class _Floor(ABC):
         """Tell which thresholds can be taken if none meets the floor; none: no prediction."""
 
     def values(self, counts: "_Counts") -> Floats:
-        """Return the share, or the least that it is with this confidence.
+        """Return the share, or its lower confidence bound.
 
-        It is -1 of no rows, and with confidence for thresholds that are not tested.
+        It is -1 without rows, and, with a confidence, for thresholds that are not tested.
         """
         among, squares = self._among(counts)
         some = among > 0
         both = np.minimum(counts.both, among)
         if self.confidence is None:
             return np.divide(both, among, out=np.full(len(among), -1.0), where=some)
-        # As if so many rows of weight 1 had been found.
+        # As if this many rows of weight 1 had been found.
         rows = np.divide(among, squares, out=np.zeros(len(among)), where=some)
         some &= counts.tested
         share = np.where(some, 0.0, -1.0)
@@ -186,7 +186,7 @@ from 0 to 1.
     threshold = Number(low=0, high=1)
     for name, constraint in constraints.items():
         if not isinstance(name, str):
-            raise ValueError(f"constraints: {name!r} is no name of a label.")
+            raise ValueError(f"constraints: {name!r} is not the name of a label.")
         if not isinstance(constraint, _Floor) and not threshold.accepts(constraint):
             raise ValueError(
                 f"constraints: {name!r} has {constraint!r}; it must be a Precision, a Recall or a "

@@ -47,7 +47,7 @@ def mean_source(
 ) -> MarginSource:
     """Flatten the calibrated mean of classifiers, if they have a flat form.
 
-    Classes whose margins are no sum over members, such as chains, have a method ``_mean_source``
+    Classes whose margins are not a sum over members, such as chains, have a method ``_mean_source``
     of their own.
     """
     first, *others = estimators

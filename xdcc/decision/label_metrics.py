@@ -109,7 +109,7 @@ class Metric:
         return sizes if self.axis == 0 else sizes / (data.weight @ self.row_sizes(data))
 
     def group_shares(self, data: FitData) -> Floats:
-        """Return the shares of groups in the mean: (n_samples, 1), (1, n_labels) or (1, 1)."""
+        """Return the groups' weights in a mean: (n_samples, 1), (1, n_labels) or (1, 1)."""
         if self.axis == 1:
             return data.weight[:, np.newaxis] / data.weight.sum()
         known = data.known.any(axis=self.axis, keepdims=True)
@@ -154,7 +154,7 @@ METRICS: dict[str, Metric] = {
     "hamming_accuracy": Metric(None, _right),
     "jaccard": Metric(1, _jaccard),
 }
-"""By the names that the functions have in :mod:`xdcc.metrics`."""
+"""The metrics by the names of their functions in :mod:`xdcc.metrics`."""
 
 _F_BETA = re.compile(r"example_f(\d+(?:\.\d+)?)")
 _AT_RECALL = re.compile(r"precision_at_recall_(1|0?\.\d+)")
@@ -188,7 +188,7 @@ def check_metric(measure: object) -> None:
     Raises
     ------
     ValueError
-        If it is something else; for a metric of probabilities the message says who takes it.
+        If it is something else; for a metric of probabilities the message names what accepts it.
 
     Examples
     --------

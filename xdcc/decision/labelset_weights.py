@@ -52,7 +52,7 @@ def fitted_weights(
     data : FitData
         X are log-odds that were not learned from the rows.
     most_pairs : int
-        About so many rows times labelsets, but 500 rows at least: a sample if there are more.
+        About this many rows times labelsets, but 500 rows at least: a sample if there are more.
 
     Returns
     -------

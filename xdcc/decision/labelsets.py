@@ -185,8 +185,8 @@ class KnownLabelsets:
         Parameters
         ----------
         Y_proba : array-like of shape (n_samples, n_labels)
-            Probabilities. Those below 1e-6 count as 1e-6, so that one label alone rules out no
-            labelset; likewise at 1.
+            Probabilities. They are clipped to [1e-6, 1 - 1e-6], so that no label alone rules out a
+            labelset.
         prior : float, default=0.0
             Not negative. How much frequent labelsets are preferred; choose it on validation data.
 

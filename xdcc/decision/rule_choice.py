@@ -45,7 +45,7 @@ _PER_LABEL = 2e-7
 """Seconds for a row, a known labelset and a label in it, with all configurations of the rules."""
 
 _LONGEST = 20.0
-"""Seconds for rules on labelsets, with a sample of so many entries."""
+"""Seconds for rules on labelsets, with a sample of this many entries."""
 
 _LEAST_ROWS = 500
 
@@ -86,7 +86,7 @@ def try_rules(
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
     Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
-    the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
+    the rules are learned and judged on a sample of the rows of that size, and on fewer rows if
     many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
     With fewer entries than usual the weights of labelsets are fitted to fewer rows, too.
     Thresholds of constrained labels are learned from all rows that count.

@@ -66,7 +66,7 @@ class Teacher:
 
     @property
     def sparse_zeros(self) -> str:
-        """What an entry that a sparse X does not store means to it."""
+        """The meaning of an entry that a sparse X does not store."""
         return getattr(self.reader, "sparse_zeros", "missing")
 
     def data(self, X: Any, Y: Any, sample_weight: Any) -> FitData:

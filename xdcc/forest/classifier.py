@@ -199,7 +199,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             If a parameter is outside its domain, X, Y or the weights are not as described, or
             out-of-bag probabilities are asked of trees that grow on all rows.
         MemoryError
-            If so many trees may take more memory than is available. It is estimated before any of
+            If this many trees may take more memory than is available. It is estimated before any of
             them grows.
         """
         data = self._begin_fit(X, Y, sample_weight)

@@ -324,11 +324,11 @@ class MemoryNeed(NamedTuple):
         )
 
     def total(self, n_forests: int = 1, at_once: int = 1) -> float:
-        """Add up what so many forests take of which `at_once` are grown at a time."""
+        """Return the bytes of a number of forests, of which `at_once` are grown at a time."""
         return (n_forests + at_once) * self.forest + self.growing + at_once * self.data
 
     def require(self, what: str, n_forests: int = 1, at_once: int = 1) -> None:
-        """Raise a `MemoryError`, on all workers, if there is not so much memory."""
+        """Raise a `MemoryError`, on all workers, if there is not that much memory."""
         advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
         if self.growing > 2 * self.forest:
             advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
@@ -432,7 +432,7 @@ def join(forests: Sequence[ExtraTrees]) -> ExtraTrees:
 
 
 def _moved[T: np.integer](parts: Sequence[NDArray[T]], sizes: Sequence[int]) -> NDArray[T]:
-    """Concatenate numbers of things, of which each part has so many."""
+    """Concatenate indices of things; `sizes` has the number of things of each part."""
     first = np.cumsum([0, *sizes[:-1]])
     pairs = zip(parts, first, strict=True)
     return np.concatenate([part + part.dtype.type(at) for part, at in pairs])

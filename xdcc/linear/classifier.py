@@ -202,7 +202,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         Raises
         ------
         ValueError
-            As `fit`, or if there is not a fold for each row.
+            As in `fit`, or if there is not a fold for each row.
         """
         data = clone(self)._begin_fit(X, Y, sample_weight)
         return self._out_of_fold(data, Folds.of(folds, len(data.Y)))

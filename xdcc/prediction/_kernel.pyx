@@ -146,8 +146,8 @@ cdef extern from "labelset_search.h" namespace "xdcc" nogil:
 
 cdef enum:
     SEARCHED_ROWS = 64     # whose labelsets are searched together
-    BATCH_ROWS = 32        # so many rows are worth a batch
-    BATCH_FEATURES = 8192  # so many features of 64 rows are copied
+    BATCH_ROWS = 32        # fewer rows are not worth a batch
+    BATCH_FEATURES = 8192  # with more features, 64 rows are not copied
     WORTH_THREADS = 65536  # walks through a tree
     SEARCH_ENTRIES = 4194304  # of states of rows that are searched together
 
@@ -270,7 +270,7 @@ cdef class Kernel:
         return self._predicted(&call, n_threads)
 
     cdef const Batch* _batch(self) except? NULL:
-        """Return what batches need, which the first one makes; NULL if that is nothing."""
+        """Return the tables for batches, which the first batch makes; NULL if there are none."""
         if not self.has_batch:
             MakeBatch(self.model, &self.batch)
             self.has_batch = True

@@ -177,7 +177,7 @@ class LayoutBuilder:
         return int(self._add_sets(np.array([len(members)]), members)[0])
 
     def _add_sets(self, count: NDArray[np.intp], members: NDArray[np.intp]) -> Ints:
-        """Add sets of so many members, one after the other, and return their places.
+        """Add sets of this many members, one after the other, and return their places.
 
         A set is a number of categories, beyond which none is in it, and then a bit for each.
         """

@@ -63,7 +63,7 @@ class PredictsByKernel[P: Predictor]:
 
     @abstractmethod
     def _predicts_from(self) -> tuple[Any, ...]:
-        """Get what the predictor is made of: a new one is made when something has changed."""
+        """Return the source of the predictor: a new one is made when this has changed."""
 
     @abstractmethod
     def _make_predictor(self) -> P:

@@ -45,8 +45,8 @@ class PropagationRule:
         the label with the smallest (section 3.2). ``"certainty"``: the label whose probability
         is farthest from 0.5, as in RDT-DCC (equation 5 there); only with open candidates.
     labels_per_round : int
-        How many labels a round propagates in a row, as long as it has so many left; more than
-        one only with open candidates.
+        How many labels a round propagates in a row, if that many are left; more than one only
+        with open candidates.
 
     Raises
     ------

@@ -206,7 +206,7 @@ def _put_leaves(tree: dict[str, Any], values: NDArray[np.float32]) -> None:
         conditions = np.array(tree["split_conditions"], np.float32)
         conditions[is_leaf(tree)] = values[:, 0]
         tree["split_conditions"] = conditions.tolist()
-    # Optimal values of the nodes, without scale; nothing predicts with them.
+    # Optimal values of the nodes before scaling; prediction does not use them.
     tree["base_weights"] = [0.0] * len(tree["left_children"])
 
 

@@ -268,7 +268,7 @@ def _weighted(graph: Graph, shares: Sequence[float], margins: Sequence[str]) -> 
 
 
 def _calibrated(graph: Graph, calibration: LabelCalibration, margins: str) -> str:
-    """Add what `LabelCalibration.margins` does."""
+    """Add the operators of `LabelCalibration.margins`."""
     scaled = graph.add("Mul", margins, graph.constant(calibration.slope, np.float64))
     shifted = graph.add("Add", scaled, graph.constant(calibration.intercept, np.float64))
     constant = calibration.constant

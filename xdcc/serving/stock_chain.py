@@ -204,7 +204,7 @@ class StockChain:
             proba = np.zeros((n_samples, n_labels + self._settings["end_label"]), dtype=np.float32)
             proba[going] = _mean_proba(boosters, self._joined(X[going], P[going]), proba.shape[1])
             is_open = np.isnan(P)
-            # Rows that have ended have a proba of zero, which is no new maximum.
+            # Rows that have ended have a proba of zero, so it is not a new maximum.
             np.maximum(running, proba[:, :n_labels], out=running, where=is_open)
             if self._settings["end_label"]:
                 end = proba[:, -1]

@@ -7,10 +7,10 @@ import pytest
 import xgboost as xgb
 
 from experiments.speed import cores, run, tables
-from experiments.speed.results import Cell, Summary
 from experiments.speed.schedule import Schedule, makespan, region_seconds, schedule
 from experiments.speed.spans import Recording, Region, record, region_cost
 from experiments.speed.suites import GROUPS, Job
+from experiments.speed.summary import Cell, Summary
 from tests.experiments.speed.cases import record as record_of
 from tests.experiments.speed.cases import verdict
 

@@ -29,7 +29,7 @@ from xdcc.comparators.rdt._forest_growing import KINDS
 class Forest:
     """Random decision trees.
 
-    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and labelsets likewise. A
+    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and so for labelsets. A
     label test is active if sigma is larger than its threshold, a random number from [0, 1).
     """
 

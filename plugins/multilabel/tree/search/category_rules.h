@@ -16,9 +16,9 @@
  *
  * Splits of one category from all others are not chosen along an order, and have no penalty.
  *
- * `cat_smoothing` is added to the Hessian of a category for its place in the order, with the
- * gradient that the node has for so much Hessian. A category with few rows or none in the node then
- * stands where the node does, and not at 0.
+ * For the order of the categories, `cat_smoothing` is added to the Hessian of each, and the
+ * corresponding share of the gradient of the node to its gradient. So the score of a category with
+ * few rows or none is near that of the node, not near 0.
  */
 #ifndef XDCC_MULTILABEL_CATEGORY_RULES_H_
 #define XDCC_MULTILABEL_CATEGORY_RULES_H_
