@@ -280,7 +280,7 @@ int, default="sumGain"
     def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
         return self.target_names_
 
-    def _labels_in_form_of_y(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _labels_in_form_of_y(self, labels: NDArray[Any]) -> NDArray[np.float64]:
         return labels[:, 0] if self._has_one_target else labels
 
     def _make_predictor(self) -> TargetPredictor:

@@ -38,7 +38,8 @@ struct Memory {
 
   Memory(Compiled const& model, Batch const* batch, Rows const& rows, std::int64_t n) {
     std::int64_t const n_labels = model.n_labels;
-    features.resize(rows.dense == nullptr ? 0 : KeptRows(model, n) * model.n_features,
+    auto const n_kept = KeepsFeatures(model) ? n : std::min(n, kLine);
+    features.resize(rows.dense == nullptr ? 0 : n_kept * model.n_features,
                     std::numeric_limits<float>::quiet_NaN());
     slots.resize(batch == nullptr || batch->walks ? n * model.n_slots : 0);
     values.resize(n * model.width);
@@ -69,10 +70,9 @@ struct Memory {
     }
   }
 
-  /** @brief How many rows of a block have features at the same time. */
-  static std::int64_t KeptRows(Compiled const& model, std::int64_t n) {
-    bool const keeps_all = !model.linear.empty() || model.starts_from_features;
-    return keeps_all ? n : std::min(n, kLine);
+  /** @brief Whether all rows of a block have features at the same time, not only 64. */
+  static bool KeepsFeatures(Compiled const& model) {
+    return !model.linear.empty() || model.starts_from_features;
   }
 };
 
@@ -87,22 +87,23 @@ struct Call {
   float* single_out{nullptr};  // [n_rows, n_labels] of one booster
   std::atomic<bool> is_infinite{false};
 
-  /** @brief Choose the size of blocks, which caches have to hold, and threads to share. */
+  /** @brief Choose the size of blocks: caches hold one, and each thread gets as many. */
   void ChooseBlock(int n_threads) {
     constexpr std::int64_t kSlots = 32768, kBytes = 1 << 19, kMostPacked = 1024, kMostOthers = 256;
-    auto const n_each = (rows.n_rows + n_threads - 1) / n_threads;
     if (batch == nullptr) {
       auto const n = kSlots / std::max(model->n_slots, model->n_features) / kLanes * kLanes;
       block = std::min({std::max<std::int64_t>(n, kLanes), kLine, rows.n_rows});
       return;
     }
-    auto const n_lines = batch->packed.NFeatures();  // those of variants are rarely read
-    auto const n_kept =
-        Memory::KeptRows(*model, kMostPacked) == kMostPacked ? model->n_features : 0;
+    auto const n_kept = Memory::KeepsFeatures(*model) ? model->n_features : 0;
     auto const n_slots = batch->walks ? model->n_slots : 0;
-    auto const n_bytes = 4 * (n_lines + n_kept + n_slots) + 16 * model->width;
+    auto const n_lines = batch->packed.NFeatures();  // those of variants are rarely read
+    auto const n_fitting = kBytes / (4 * (n_kept + n_slots + n_lines) + 16 * model->width);
     auto const most = batch->packed.nodes.empty() ? kMostOthers : kMostPacked;
-    block = std::max<std::int64_t>(std::min({kBytes / n_bytes, most, n_each}) / kLine, 1) * kLine;
+    auto const n_largest = std::max(std::min(n_fitting, most) / kLine, std::int64_t{1}) * kLine;
+    auto const divided = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
+    auto const n_each = divided(rows.n_rows, n_threads);
+    block = divided(divided(n_each, divided(n_each, n_largest)), kLine) * kLine;
   }
 
   void Prepare(int n_threads) {
@@ -539,9 +540,8 @@ inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, s
   Compiled const& model = *call.model;
   Rows const& rows = call.rows;
   bool const fills_slots = call.batch == nullptr || call.batch->walks;
-  bool const keeps_all = Memory::KeptRows(model, call.block) == call.block;
-  float* const first_features =
-      memory->features.data() + (keeps_all ? place * model.n_features : 0);
+  auto const first = Memory::KeepsFeatures(model) ? place * model.n_features : 0;
+  float* const first_features = memory->features.data() + first;
   for (std::int64_t row = 0; row < n_rows; ++row) {
     float* features = first_features + row * model.n_features;
     if (rows.dense != nullptr) {
