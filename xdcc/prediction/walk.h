@@ -24,7 +24,6 @@
 #include "logistic.h"  // for XDCC_LOGISTIC, kLogisticLanes
 
 namespace xdcc {
-
 /** @brief Working memory of a thread, for a block of rows. */
 struct Memory {
   std::vector<float> features, slots, values, proba, propagated, running;
@@ -254,18 +253,20 @@ inline void AddPacked(Compiled const& model, Batch const& batch, Tree const& par
   PackedTrees const& packed = batch.packed;
   auto const of_lanes = packed.NLines() * kLanes;
   bool const is_dense = part.start == nullptr && !part.has_unknown && !batch.dense_share.empty();
-  constexpr int kFetchedLines = 8;  // of the cache, while eight rows walk
+  constexpr int kFetched = 8, kNodesOfLine = 8;  // lines of the cache, while eight rows walk
+  auto const n_nodes = static_cast<std::int64_t>(packed.nodes.size());
   bool const is_few = packed.feature_bits == PackedTrees::kFewBits;
   for (auto number = part.begin; number < part.end; number += kGroup) {
     auto const n_trees = std::min(kGroup, part.end - number);
     for (std::int64_t i = 0; i < n_trees; ++i) {
-      PackedNode const* nodes = packed.nodes.data() + packed.root[number + i];
-      // The nodes after it are those of the next tree.
-      auto const* next = packed.nodes.data() + packed.root[number + i + 1];
-      auto const* end = next + (next - nodes);
+      auto const root = packed.root[number + i];
+      PackedNode const* nodes = packed.nodes.data() + root;
+      // The nodes that follow are those of the next tree.
+      auto next = packed.root[number + i + 1];
+      auto const end = std::min(next + (next - root), n_nodes);
       for (std::int64_t row = 0; row < n_rows; row += kLanes) {
-        for (int line = 0; line < kFetchedLines && next < end; ++line, next += 8) {
-          __builtin_prefetch(next);
+        for (int line = 0; line < kFetched && next < end; ++line, next += kNodesOfLine) {
+          __builtin_prefetch(packed.nodes.data() + next);
         }
         auto const* lines = memory->packed_lines.data() + row / kLanes * of_lanes;
         auto* leaves = memory->packed_leaves.data() + row * kGroup + i;
@@ -540,8 +541,9 @@ inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, s
   Compiled const& model = *call.model;
   Rows const& rows = call.rows;
   bool const fills_slots = call.batch == nullptr || call.batch->walks;
-  auto const first = Memory::KeepsFeatures(model) ? place * model.n_features : 0;
-  float* const first_features = memory->features.data() + first;
+  bool const keeps_all = rows.dense != nullptr && Memory::KeepsFeatures(model);
+  float* const first_features =
+      memory->features.data() + (keeps_all ? place * model.n_features : 0);
   for (std::int64_t row = 0; row < n_rows; ++row) {
     float* features = first_features + row * model.n_features;
     if (rows.dense != nullptr) {
