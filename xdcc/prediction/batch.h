@@ -146,42 +146,44 @@ inline void AddLineTree(Compiled const& model, std::int64_t number,
 
 /** @brief Pack the parts that are neither in lines nor test categories, if all links fit. */
 inline void PackTrees(Compiled const& model, Batch* batch) {
-  std::vector<char> is_tested(model.n_slots), is_candidate;
+  std::vector<char> is_tested(model.n_slots), tests_numbers;
   for (std::size_t i = 0; i < model.trees.size(); ++i) {
-    auto const [part_begin, part_end] = std::pair{model.trees[i].begin, model.trees[i].end};
-    bool is_one = batch->ways[i] == Way::kWalked;
-    for (auto number = part_begin; is_one && number < part_end; ++number) {
+    Tree const& part = model.trees[i];
+    bool are_numbers = batch->ways[i] == Way::kWalked;
+    for (auto number = part.begin; are_numbers && number < part.end; ++number) {
       auto const [begin, end] = model.TestsOf(number);
-      is_one = std::all_of(model.nodes + begin, model.nodes + end,
-                           [](Node const& node) { return node.slot >= 0; });
+      are_numbers = std::all_of(model.nodes + begin, model.nodes + end,
+                                [](Node const& node) { return node.slot >= 0; });
     }
-    for (auto number = part_begin; is_one && number < part_end; ++number) {
+    for (auto number = part.begin; are_numbers && number < part.end; ++number) {
       auto const [begin, end] = model.TestsOf(number);
       for (auto at = begin; at < end; ++at) {
         is_tested[model.nodes[at].slot] = true;
       }
     }
-    is_candidate.push_back(is_one);
+    tests_numbers.push_back(are_numbers);
   }
-  if (!batch->packed.NumberLines(model, is_tested)) {
+  PackedTrees* packed = &batch->packed;
+  if (!packed->NumberLines(model, is_tested)) {
     return;
   }
-  batch->packed.root.assign(model.n_trees + 1, 0);
+  packed->root.assign(model.n_trees + 1, 0);
   for (std::size_t i = 0; i < model.trees.size(); ++i) {
-    bool fits = is_candidate[i];
-    for (auto number = model.trees[i].begin; fits && number < model.trees[i].end; ++number) {
+    Tree const& part = model.trees[i];
+    bool fits = tests_numbers[i];
+    for (auto number = part.begin; fits && number < part.end; ++number) {
       auto const [begin, end] = model.TestsOf(number);
-      fits = batch->packed.Fits(end - begin);
+      fits = packed->Fits(end - begin);
     }
-    for (auto number = model.trees[i].begin; number < model.trees[i].end; ++number) {
-      batch->packed.root[number] = static_cast<std::int64_t>(batch->packed.nodes.size());
+    for (auto number = part.begin; number < part.end; ++number) {
+      packed->root[number] = static_cast<std::int64_t>(packed->nodes.size());
       if (fits) {
-        batch->packed.Add(model, number);
+        packed->Add(model, number);
       }
     }
     batch->ways[i] = fits ? Way::kPacked : batch->ways[i];
   }
-  batch->packed.root.back() = static_cast<std::int64_t>(batch->packed.nodes.size());
+  packed->root.back() = static_cast<std::int64_t>(packed->nodes.size());
 }
 
 /** @brief Write the leaves of forests as rows, if these are few and not much longer than lists. */
@@ -196,7 +198,7 @@ inline void MakeDenseShares(Compiled const& model, Batch* batch) {
   for (std::int64_t leaf = 0; leaf < model.n_forest_leaves; ++leaf) {
     for (auto i = model.leaf_start[leaf]; i < model.leaf_start[leaf + 1]; ++i) {
       if (model.leaf_label[i] < model.n_labels) {
-        batch->dense_share[leaf * model.width + model.leaf_label[i]] = model.leaf_share[i];
+        batch->dense_share[leaf * model.width + model.leaf_label[i]] += model.leaf_share[i];
       }
     }
   }

@@ -13,15 +13,14 @@
 #ifndef XDCC_PREDICTION_PACKED_TREES_H_
 #define XDCC_PREDICTION_PACKED_TREES_H_
 
-#include <algorithm>  // for fill_n, max, min
+#include <algorithm>  // for fill_n, max
 #include <cmath>      // for isnan
-#include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, int64_t, uint32_t
 #include <cstring>    // for memcpy
 #include <vector>     // for vector
 
 #include "flat_model.h"
-#include "logistic.h"  // for XDCC_TARGET_CLONES, XDCC_UNROLL
+#include "logistic.h"  // for XDCC_UNROLL
 
 namespace xdcc {
 constexpr int kLanes = 8;           // rows that walk side by side
@@ -47,8 +46,8 @@ struct PackedTrees {
 
   std::vector<PackedNode> nodes;
   std::vector<std::int64_t> root;      // [n_trees + 1] first node of each tree of the model
-  std::vector<std::int32_t> feature;   // of each line without variants
-  std::vector<std::int32_t> variants;  // [kVariants, lines without variants] slots, or -1
+  std::vector<std::int32_t> feature;   // those that are tested
+  std::vector<std::int32_t> variants;  // [NFeatures(), kVariants] their slots, then -1
   std::vector<std::int32_t> line_of;   // [n_slots] or -1
   int n_variants{1}, feature_bits{kFewBits};
 
@@ -62,12 +61,11 @@ struct PackedTrees {
   /** @brief Number the lines of the slots that are tested; return whether there are few enough. */
   bool NumberLines(Compiled const& model, std::vector<char> const& is_tested) {
     line_of.assign(model.n_slots, -1);
-    std::int64_t slot = 0;
     for (std::int64_t f = 0; f < model.n_features; ++f) {
       std::vector<std::int32_t> of_feature;
-      for (slot = model.slot_start[f]; slot < model.slot_start[f + 1]; ++slot) {
+      for (auto slot = model.slot_start[f]; slot < model.slot_start[f + 1]; ++slot) {
         if (is_tested[slot]) {
-          of_feature.push_back(static_cast<std::int32_t>(slot));
+          of_feature.push_back(slot);
         }
       }
       if (of_feature.empty()) {

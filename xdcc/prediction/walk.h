@@ -24,7 +24,6 @@
 #include "logistic.h"  // for XDCC_LOGISTIC, kLogisticLanes
 
 namespace xdcc {
-
 /** @brief Working memory of a thread, for a block of rows. */
 struct Memory {
   std::vector<float> features, slots, values, proba, propagated, running;
@@ -38,7 +37,8 @@ struct Memory {
 
   Memory(Compiled const& model, Batch const* batch, Rows const& rows, std::int64_t n) {
     std::int64_t const n_labels = model.n_labels;
-    features.resize(rows.dense == nullptr ? 0 : KeptRows(model, n) * model.n_features,
+    auto const n_kept = KeepsFeatures(model) ? n : std::min(n, kLine);
+    features.resize(rows.dense == nullptr ? 0 : n_kept * model.n_features,
                     std::numeric_limits<float>::quiet_NaN());
     slots.resize(batch == nullptr || batch->walks ? n * model.n_slots : 0);
     values.resize(n * model.width);
@@ -69,10 +69,9 @@ struct Memory {
     }
   }
 
-  /** @brief How many rows of a block have features at the same time. */
-  static std::int64_t KeptRows(Compiled const& model, std::int64_t n) {
-    bool const keeps_all = !model.linear.empty() || model.starts_from_features;
-    return keeps_all ? n : std::min(n, kLine);
+  /** @brief Whether all rows of a block have features at the same time, not only 64. */
+  static bool KeepsFeatures(Compiled const& model) {
+    return !model.linear.empty() || model.starts_from_features;
   }
 };
 
@@ -87,22 +86,23 @@ struct Call {
   float* single_out{nullptr};  // [n_rows, n_labels] of one booster
   std::atomic<bool> is_infinite{false};
 
-  /** @brief Choose the size of blocks, which caches have to hold, and threads to share. */
+  /** @brief Choose the size of blocks: caches hold one, and each thread gets as many. */
   void ChooseBlock(int n_threads) {
     constexpr std::int64_t kSlots = 32768, kBytes = 1 << 19, kMostPacked = 1024, kMostOthers = 256;
-    auto const n_each = (rows.n_rows + n_threads - 1) / n_threads;
     if (batch == nullptr) {
       auto const n = kSlots / std::max(model->n_slots, model->n_features) / kLanes * kLanes;
       block = std::min({std::max<std::int64_t>(n, kLanes), kLine, rows.n_rows});
       return;
     }
-    auto const n_lines = batch->packed.NFeatures();  // those of variants are rarely read
-    auto const n_kept =
-        Memory::KeptRows(*model, kMostPacked) == kMostPacked ? model->n_features : 0;
+    auto const n_kept = Memory::KeepsFeatures(*model) ? model->n_features : 0;
     auto const n_slots = batch->walks ? model->n_slots : 0;
-    auto const n_bytes = 4 * (n_lines + n_kept + n_slots) + 16 * model->width;
+    auto const n_lines = batch->packed.NFeatures();  // those of variants are rarely read
+    auto const n_fitting = kBytes / (4 * (n_kept + n_slots + n_lines) + 16 * model->width);
     auto const most = batch->packed.nodes.empty() ? kMostOthers : kMostPacked;
-    block = std::max<std::int64_t>(std::min({kBytes / n_bytes, most, n_each}) / kLine, 1) * kLine;
+    auto const n_largest = std::max(std::min(n_fitting, most) / kLine, std::int64_t{1}) * kLine;
+    auto const divided = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
+    auto const n_each = divided(rows.n_rows, n_threads);
+    block = divided(divided(n_each, divided(n_each, n_largest)), kLine) * kLine;
   }
 
   void Prepare(int n_threads) {
@@ -253,18 +253,20 @@ inline void AddPacked(Compiled const& model, Batch const& batch, Tree const& par
   PackedTrees const& packed = batch.packed;
   auto const of_lanes = packed.NLines() * kLanes;
   bool const is_dense = part.start == nullptr && !part.has_unknown && !batch.dense_share.empty();
-  constexpr int kFetchedLines = 8;  // of the cache, while eight rows walk
+  constexpr int kFetched = 8, kNodesOfLine = 8;  // lines of the cache, while eight rows walk
+  auto const n_nodes = static_cast<std::int64_t>(packed.nodes.size());
   bool const is_few = packed.feature_bits == PackedTrees::kFewBits;
   for (auto number = part.begin; number < part.end; number += kGroup) {
     auto const n_trees = std::min(kGroup, part.end - number);
     for (std::int64_t i = 0; i < n_trees; ++i) {
-      PackedNode const* nodes = packed.nodes.data() + packed.root[number + i];
-      // The nodes after it are those of the next tree.
-      auto const* next = packed.nodes.data() + packed.root[number + i + 1];
-      auto const* end = next + (next - nodes);
+      auto const root = packed.root[number + i];
+      PackedNode const* nodes = packed.nodes.data() + root;
+      // The nodes that follow are those of the next tree.
+      auto next = packed.root[number + i + 1];
+      auto const end = std::min(next + (next - root), n_nodes);
       for (std::int64_t row = 0; row < n_rows; row += kLanes) {
-        for (int line = 0; line < kFetchedLines && next < end; ++line, next += 8) {
-          __builtin_prefetch(next);
+        for (int line = 0; line < kFetched && next < end; ++line, next += kNodesOfLine) {
+          __builtin_prefetch(packed.nodes.data() + next);
         }
         auto const* lines = memory->packed_lines.data() + row / kLanes * of_lanes;
         auto* leaves = memory->packed_leaves.data() + row * kGroup + i;
@@ -539,7 +541,7 @@ inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, s
   Compiled const& model = *call.model;
   Rows const& rows = call.rows;
   bool const fills_slots = call.batch == nullptr || call.batch->walks;
-  bool const keeps_all = Memory::KeptRows(model, call.block) == call.block;
+  bool const keeps_all = rows.dense != nullptr && Memory::KeepsFeatures(model);
   float* const first_features =
       memory->features.data() + (keeps_all ? place * model.n_features : 0);
   for (std::int64_t row = 0; row < n_rows; ++row) {

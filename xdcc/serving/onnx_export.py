@@ -32,20 +32,13 @@ from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import RuleClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.forest.forest import ExtraTrees
-from xdcc.forest.leaves import leaf_shares
 from xdcc.linear import LogisticLabels
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.layout import Layout
 from xdcc.serving.margin_sum import MarginSum, has_second_level, margin_sum
-from xdcc.serving.one_forest import single_leaf, trees_of
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
-from xdcc.serving.onnx_trees import (
-    Nodes,
-    add_trees,
-    booster_nodes,
-    forest_nodes,
-    known_shares,
-)
+from xdcc.serving.onnx_trees import Nodes, add_trees, known_shares, tree_nodes
 
 _MEMBERS = (MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels)
 
@@ -182,13 +175,17 @@ def _why_no_numbers(member: Any) -> str | None:
         names = getattr(member, "feature_names_in_", None)
         named = f"Column {column}" if names is None else f"The column {str(names[column])!r}"
         return f"{named} of X is categorical: trees of ONNX test numbers only"
+    if type(member) is SketchedExtraTreesClassifier:
+        discrete = np.flatnonzero(np.diff(member.forest_.category_start))
+        if len(discrete):
+            return f"Column {discrete[0]} of X has categories: trees of ONNX test numbers only"
     return None
 
 
 def _add_proba(graph: Graph, X: str, model: Any, margins: str) -> str:
     """Add probabilities, float64: those of extra trees are not the logistic function of margins."""
     if type(model) is SketchedExtraTreesClassifier:
-        return _add_frequencies(graph, X, model.forest_)
+        return _add_frequencies(graph, X, _forest_layout(model))
     proba = graph.add("Sigmoid", margins)
     if isinstance(model, RuleClassifier):
         return _with_constants(graph, proba, model.calibration_.constant.proba, np.float64)
@@ -233,9 +230,12 @@ def _add_booster(graph: Graph, X: str, model: SingleBooster) -> str:
     if getattr(model, "sparse_X_", False):
         zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
         X = graph.add("Where", graph.add("Equal", X, zero), missing, X)
-    trees, start = trees_of(model)
-    nodes, values = booster_nodes([single_leaf(start), *trees])
-    return graph.cast(add_trees(graph, X, nodes, values, "BRANCH_LT"), np.float64)
+    layout = model._layout()
+    [part] = layout.trees
+    values = np.vstack((layout.leaf_value.reshape(-1, layout.width), part.start))
+    # The start is a tree of a single leaf, before all others.
+    nodes = tree_nodes(layout, np.append(~(len(values) - 1), layout.root))
+    return graph.cast(add_trees(graph, X, nodes, values[:, : layout.n_labels]), np.float64)
 
 
 def _add_two_levels(graph: Graph, X: str, model: MultiLabelClassifier) -> str:
@@ -277,11 +277,11 @@ def _calibrated(graph: Graph, calibration: LabelCalibration, margins: str) -> st
 
 def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> str:
     """Add smoothed log-odds, see `SketchedExtraTreesClassifier._margins`."""
-    forest = model.forest_
-    n_trees = len(forest.start) - 1
+    layout = _forest_layout(model)
+    n_trees = len(layout.root)
     share = graph.constant(n_trees / (n_trees + 1), np.float64)
-    of_mean = graph.constant(forest.labels.mean / (n_trees + 1), np.float64)
-    frequencies = _add_frequencies(graph, X, forest)
+    of_mean = graph.constant(layout.trees[0].mean / (n_trees + 1), np.float64)
+    frequencies = _add_frequencies(graph, X, layout)
     proba = graph.add("Add", graph.add("Mul", frequencies, share), of_mean)
     limits = (graph.constant(limit, np.float64) for limit in LIMITS)
     proba = graph.add("Clip", proba, *limits)
@@ -289,23 +289,32 @@ def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> st
     return graph.add("Log", graph.add("Div", proba, absent))
 
 
-def _add_frequencies(graph: Graph, X: str, forest: ExtraTrees) -> str:
-    """Add mean frequencies of the labels in the leaves, float64, see `mean_proba`."""
-    nodes, shares = forest_nodes(forest), leaf_shares(forest)
-    of_known = known_shares(shares)
-    n_trees = len(forest.start) - 1
+def _forest_layout(model: SketchedExtraTreesClassifier) -> Layout:
+    """Flatten a forest."""
+    builder = LayoutBuilder(model.n_features_in_, model.n_labels_)
+    model._add_to(builder)
+    return builder.build(None)
+
+
+def _add_frequencies(graph: Graph, X: str, layout: Layout) -> str:
+    """Add mean frequencies of the labels in the leaves of a forest, float64, see `mean_proba`."""
+    nodes, n_trees = tree_nodes(layout, layout.root), len(layout.root)
+    shape = len(layout.leaf_start) - 1, 2 * layout.n_labels
+    shares = sparse.csr_array((layout.leaf_share, layout.leaf_label, layout.leaf_start), shape)
+    of_positive = shares[:, : layout.n_labels]
+    of_known = known_shares(shares[:, layout.n_labels :])
     one = graph.constant(1, np.float64)
     if of_known is None:
-        summed = _add_shares(graph, X, nodes, shares.positive, n_trees)
+        summed = _add_shares(graph, X, nodes, of_positive, n_trees)
         mean = graph.add("Div", summed, graph.constant(n_trees, np.float64))
         return graph.add("Min", mean, one)
-    both = sparse.csr_array(sparse.hstack((shares.positive, of_known)))
+    both = sparse.csr_array(sparse.hstack((of_positive, of_known)))
     summed = _add_shares(graph, X, nodes, both, n_trees)
     positive, known = graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2)
     is_known = graph.add("Greater", known, graph.constant(0, np.float64))
     weight = graph.add("Where", is_known, known, one)
     mean = graph.add("Min", graph.add("Div", positive, weight), one)
-    return graph.add("Where", is_known, mean, graph.constant(forest.labels.mean, np.float64))
+    return graph.add("Where", is_known, mean, graph.constant(layout.trees[0].mean, np.float64))
 
 
 def _add_shares(graph: Graph, X: str, nodes: Nodes, shares: sparse.csr_array, n_trees: int) -> str:
@@ -320,9 +329,9 @@ def _add_shares(graph: Graph, X: str, nodes: Nodes, shares: sparse.csr_array, n_
     rest = shares - multiple
     rest.eliminate_zeros()
     if not rest.nnz:
-        return graph.cast(add_trees(graph, X, nodes, multiple, "BRANCH_LEQ"), np.float64)
+        return graph.cast(add_trees(graph, X, nodes, multiple), np.float64)
     both = sparse.csr_array(sparse.hstack((multiple, rest)))
-    summed = graph.cast(add_trees(graph, X, nodes, both, "BRANCH_LEQ"), np.float64)
+    summed = graph.cast(add_trees(graph, X, nodes, both), np.float64)
     return graph.add("Add", *graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2))
 
 
