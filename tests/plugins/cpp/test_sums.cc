@@ -221,7 +221,12 @@ XDCC_TEST(sums, ListsArePartedInTheirOrder) {
   Random rng{13};
   constexpr std::uint32_t kN = 30;
   std::vector<ListEntry> entries;
-  std::vector<RowList> lists;
+  constexpr std::size_t kBlock = 1;  // beside an empty one
+  auto const n_most = [](std::size_t b) { return b == kBlock ? 4 : 0; };
+  BlockLists of_parent, of_left, of_right;
+  for (auto* lists : {&of_parent, &of_left, &of_right}) {
+    lists->Reserve(2, n_most);
+  }
   for (bst_feature_t f = 0; f < 4; ++f) {
     auto const begin = static_cast<std::uint32_t>(entries.size());
     for (std::uint32_t row = 0; row < kN; ++row) {
@@ -229,8 +234,10 @@ XDCC_TEST(sums, ListsArePartedInTheirOrder) {
         entries.push_back((f == 1 ? 7 : row / 10) << kBinShift | row);
       }
     }
-    lists.push_back({f, begin, static_cast<std::uint32_t>(entries.size()), 0});
+    of_parent.Room(kBlock)[f] = {f, begin, static_cast<std::uint32_t>(entries.size()), 0,
+                                 RowList::kNone};
   }
+  of_parent.SetSize(kBlock, 4);
   std::vector<std::uint8_t> is_right(kN);
   std::uint32_t n_right{0};
   for (auto& side : is_right) {
@@ -238,7 +245,7 @@ XDCC_TEST(sums, ListsArePartedInTheirOrder) {
     n_right += side;
   }
   std::vector<std::vector<ListEntry>> expected[2];
-  for (auto const& list : lists) {
+  for (auto const& list : of_parent[kBlock]) {
     std::vector<ListEntry> parts[2];
     for (auto e = list.begin; e < list.end; ++e) {
       parts[is_right[entries[e] & kRowMask]].push_back(entries[e]);
@@ -247,12 +254,13 @@ XDCC_TEST(sums, ListsArePartedInTheirOrder) {
     expected[1].push_back(parts[1]);
   }
   ListBuffer buffer;
-  auto const parted = PartitionLists(lists, entries.data(), entries.data(), is_right.data(),
-                                     kN - n_right, n_right, &buffer);
-  for (auto const* side : {&parted.left, &parted.right}) {
-    auto const& of_side = expected[side == &parted.right];
-    CHECK_EQ(side->size(), 3);  // feature 1 has one bin
-    for (auto const& list : *side) {
+  PartitionLists(of_parent[kBlock], entries.data(), entries.data(), is_right.data(), kN - n_right,
+                 n_right, &buffer, kBlock, &of_left, &of_right);
+  for (auto const* side : {&of_left, &of_right}) {
+    auto const& of_side = expected[side == &of_right];
+    CHECK_EQ((*side)[0].size(), 0);
+    CHECK_EQ((*side)[kBlock].size(), 3);  // feature 1 has one bin
+    for (auto const& list : (*side)[kBlock]) {
       CHECK_NE(list.feature, 1);
       CHECK_EQ(list.origin, list.feature);
       std::vector<ListEntry> const found(entries.begin() + list.begin, entries.begin() + list.end);

@@ -159,7 +159,7 @@ inline void NumberOthers(CategorySlots const& all, std::uint32_t origin, Categor
 template <typename Takes, typename HasDefault>
 void NumberCategories(std::size_t b, LabelNode const* parent, LabelNode* left, LabelNode* right,
                       Takes&& takes, HasDefault&& has_default) {
-  constexpr auto kNone = FeatureSums::kNone;
+  constexpr auto kNone = RowList::kNone;
   std::array<LabelNode*, 2> const nodes{left, right};
   for (auto* node : nodes) {
     if (node) {
@@ -172,8 +172,8 @@ void NumberCategories(std::size_t b, LabelNode const* parent, LabelNode* left, L
     NumberCategories((*nodes[k]->entries)[b].data(), nodes[k]->lists[b][i],
                      &nodes[k]->categories[b]);
   };
-  std::vector<RowList> const none;
-  ForEachPair(left->lists[b], right ? right->lists[b] : none, [&](ListPair const& pair) {
+  auto const of_right = right ? BlockLists::ConstSpan{right->lists[b]} : BlockLists::ConstSpan{};
+  ForEachPair(left->lists[b], of_right, [&](ListPair const& pair) {
     std::array<std::uint32_t, 2> const at{pair.left, pair.right};
     auto is_in = [&](std::size_t k) {
       return at[k] != kNone && takes(k, nodes[k]->lists[b][at[k]]);

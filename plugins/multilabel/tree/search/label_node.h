@@ -31,7 +31,7 @@ struct RootLists {
   /** @brief Those that carry a gradient, by global index. */
   std::vector<bst_idx_t> rows;
   std::shared_ptr<BlockEntries> entries;
-  std::vector<std::vector<RowList>> lists;
+  BlockLists lists;
 };
 
 /** @brief A local row set, and what its nodes share. */
@@ -43,28 +43,25 @@ struct RowSet {
   std::vector<std::uint8_t> is_right;   // of the last partition, by row
   AlignedArray<float> lambda, padding;  // by padded label
 };
-/** @brief Sums over the lists with one bin: the only split that such a feature offers. */
+/** @brief Sums of a block over the lists with one bin: the only split that such a feature offers.
+ */
 struct FeatureSums {
-  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
   std::size_t n{0};
-  std::size_t kept_bytes{0};
-  std::vector<std::uint32_t> position;  // by list: position among the sums
-  AlignedArray<std::int32_t> values;    // chunk by chunk: [n, 2 * width]
+  /** @brief Chunk by chunk [n, 2 * width], in `LabelNode::sum_memory`; null: not kept. */
+  std::int32_t* values{nullptr};
 
-  [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk) const {
-    return values.Data() + 2 * chunk.padded_begin * n;
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk) const {
+    return values + 2 * chunk.padded_begin * n;
   }
   /** @brief The sums of a list. */
-  [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk, std::uint32_t list) const {
-    return this->Of(chunk) + position[list] * 2 * chunk.width;
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk, RowList const& list) const {
+    return this->Of(chunk) + list.sum * 2 * chunk.width;
   }
-  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk, std::uint32_t list) {
-    return values.Data() + 2 * (chunk.padded_begin * n + position[list] * chunk.width);
-  }
-  [[nodiscard]] bool Has(std::uint32_t list) const {
-    return list < position.size() && position[list] != kNone;
-  }
+};
+/** @brief Sums of a task. */
+struct SumMemory {
+  AlignedArray<std::int32_t> values;
+  std::size_t kept_bytes{0};
 };
 /** @brief Sums over the categories of a block's features: a slot for each that has rows. */
 struct CategorySlots {
@@ -97,13 +94,19 @@ struct LabelNode {
   std::shared_ptr<RowSet> row_set;
   /** @brief Number of rows on all workers. */
   std::size_t n_rows{0};
-  std::shared_ptr<BlockEntries> entries;    // of the row set
-  std::vector<std::vector<RowList>> lists;  // by block
-  std::vector<FeatureSums> sums;            // by block
-  std::vector<CategorySlots> categories;    // by block; empty where there are none
-  std::vector<NodeHistogram> histograms;    // by block
-  AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
+  std::shared_ptr<BlockEntries> entries;  // of the row set
+  BlockLists lists;
+  std::vector<FeatureSums> sums;          // by block
+  std::vector<SumMemory> sum_memory;      // by block; that of a task at its first one
+  std::vector<CategorySlots> categories;  // by block; empty where there are none
+  std::vector<NodeHistogram> histograms;  // by block
+  AlignedArray<std::int32_t> totals;      // [2 * padded], chunk by chunk
   ScanConstants scan;
+
+  /** @brief Whether there is a sum over a list; not if `list` is the position of none. */
+  [[nodiscard]] bool HasSum(std::size_t b, std::uint32_t list) const {
+    return list != RowList::kNone && sums[b].values && lists[b][list].sum != RowList::kNone;
+  }
 };
 
 /** @brief Sum up rows of a row set. [2 * padded], chunk by chunk */
@@ -124,13 +127,13 @@ inline AlignedArray<std::int32_t> SumTotals(QuantisedRows const& rows,
 
 /** @brief Add up the rows of a list with one bin by `sum`, the function for the chunk's width. */
 inline void SumOfList(ListSumFn sum, LabelNode const& node, std::size_t b, std::uint32_t i,
-                      LabelChunk const& chunk, FeatureSums* sums) {
+                      LabelChunk const& chunk) {
   auto const& list = node.lists[b][i];
   sum((*node.entries)[b].data() + list.begin, list.end - list.begin,
-      node.row_set->rows.Values(chunk), sums->Of(chunk, i));
+      node.row_set->rows.Values(chunk), node.sums[b].Of(chunk, list));
 }
 
-/** @brief A feature's lists in two siblings: positions, `FeatureSums::kNone` where there is none.
+/** @brief A feature's lists in two siblings: positions, `RowList::kNone` where there is none.
  */
 struct ListPair {
   /** @brief In the parent. */
@@ -140,9 +143,9 @@ struct ListPair {
 
 /** @brief Call `fn(pair)` for each feature that has a list in one of two siblings. */
 template <typename Fn>
-XDCC_INLINE void ForEachPair(std::vector<RowList> const& of_left,
-                             std::vector<RowList> const& of_right, Fn&& fn) {
-  constexpr auto kNone = FeatureSums::kNone;
+XDCC_INLINE void ForEachPair(BlockLists::ConstSpan of_left, BlockLists::ConstSpan of_right,
+                             Fn&& fn) {
+  constexpr auto kNone = RowList::kNone;
   std::uint32_t l{0}, r{0};
   while (l < of_left.size() || r < of_right.size()) {
     auto const origin = std::min(l < of_left.size() ? of_left[l].origin : kNone,
@@ -197,12 +200,13 @@ inline void SumSiblings(std::size_t b, LabelChunk const& chunk, LabelNode const&
   auto const size = 2 * chunk.width;
   auto const sum = ListSumOfWidth(chunk.width);
   SumPairs(
-      b, parent, left, right, [&](auto const& node, auto i) { return node.sums[b].Has(i); },
-      [&](auto* node, auto i) { SumOfList(sum, *node, b, i, chunk, &node->sums[b]); },
+      b, parent, left, right, [&](auto const& node, auto i) { return node.HasSum(b, i); },
+      [&](auto* node, auto i) { SumOfList(sum, *node, b, i, chunk); },
       [&](auto origin, auto const& node, auto i, auto* other, auto other_i) {
-        auto const* all = parent.sums[b].Of(chunk, origin);
-        std::transform(all, all + size, node.sums[b].Of(chunk, i),
-                       other->sums[b].Of(chunk, other_i), std::minus<>{});
+        auto const* all = parent.sums[b].Of(chunk, parent.lists[b][origin]);
+        auto const* part = node.sums[b].Of(chunk, node.lists[b][i]);
+        std::transform(all, all + size, part, other->sums[b].Of(chunk, other->lists[b][other_i]),
+                       std::minus<>{});
       });
 }
 }  // namespace xgboost::multilabel

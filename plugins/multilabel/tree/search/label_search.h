@@ -208,8 +208,11 @@ class LabelSearch : public SplitSearch {
   void FillSums(Level const& level, BlockTask const& task);
   /** @brief Fill the sums over categories of a group of blocks. */
   void FillCategories(Level const& level, BlockTask const& task);
-  /** @brief Give a place to the sums of each list with one bin. */
+  /** @brief Number the sums of the lists with one bin. */
   void NumberSums(std::size_t b, LabelNode* node);
+  /** @brief Make room for the sums of a group of blocks. */
+  void ReserveSums(BlockTask const& task, LabelNode* node);
+  void DropFeatureSums(BlockTask const& task, LabelNode* node);
   /** @brief Keep the root's lists for the trees that follow. */
   void KeepRoot(LabelNode const& node);
 

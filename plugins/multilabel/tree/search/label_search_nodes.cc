@@ -222,8 +222,8 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
       node->histograms.resize(n_blocks);
       return;
     }
-    node->lists.resize(n_blocks);
     node->sums.resize(n_blocks);
+    node->sum_memory.resize(n_blocks);
     node->categories.resize(param_.adds_categories ? n_blocks : 0);
   };
   if (job.is_new) {
@@ -235,6 +235,7 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
       node.lists = root_lists_.lists;
     } else if (job.has_lists) {
       node.entries = this->TakeEntries();
+      node.lists.Reserve(n_blocks, [&](auto b) { return blocks_[b].end - blocks_[b].begin; });
     }
     return;
   }
@@ -252,6 +253,7 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
     if (job.has_lists) {
       // The lists of the root are kept: the first partition puts the children elsewhere.
       node.entries = parent.entries == root_lists_.entries ? root_children_ : parent.entries;
+      node.lists.Reserve(n_blocks, [&](auto b) { return parent.lists[b].size(); });
     }
   }
 }
@@ -343,6 +345,9 @@ void LabelSearch::Work(Level const& level, std::size_t t, JobBest* running) {
     for (auto b = task.block_begin; b < task.block_end; ++b) {
       this->FillLists(level, job, b, &buffers_[omp_get_thread_num()].lists);
     }
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      this->ReserveSums(task, &nodes_[level.Requests(job)[k].nid]);
+    }
     this->FillSums(level, task);
     if (param_.adds_categories) {
       this->FillCategories(level, task);
@@ -369,13 +374,13 @@ void LabelSearch::Score(Level const& level, BlockTask const& task, JobBest* runn
     if (buffer->n_scores > 0) {
       ScoreSplits(param_, gradients_.NumLabels(), node, buffer, &(*running)[k]);
     }
+    if (job.has_lists && node.sum_memory[task.block_begin].kept_bytes == 0) {
+      this->DropFeatureSums(task, &node);
+    }
     for (auto b = task.block_begin; b < task.block_end; ++b) {
       if (!job.has_lists && node.histograms[b].kept_bytes == 0) {
         histogram_memory_.GiveBack(node.histograms[b].sums.Release());
         continue;
-      }
-      if (job.has_lists && node.sums[b].kept_bytes == 0) {
-        node.sums[b] = {};
       }
       if (!node.categories.empty() && node.categories[b].kept_bytes == 0) {
         node.categories[b] = {};
@@ -454,7 +459,8 @@ void LabelSearch::DropSums(LabelNode* node) {
       of_block = {};
     }
   };
-  drop(&node->sums);
+  drop(&node->sum_memory);
+  node->sums.clear();
   drop(&node->categories);
   for (auto& histogram : node->histograms) {
     budget_.Release(histogram.kept_bytes);
@@ -471,7 +477,7 @@ void LabelSearch::FillLists(Level const& level, Job const& job, std::size_t b, L
   if (job.is_new) {
     if (node.entries != root_lists_.entries) {
       MakeLists(node.row_set->rows, *index_, b, blocks_[b], cuts_, buffer, &(*node.entries)[b],
-                &node.lists[b]);
+                &node.lists);
     }
     this->NumberSums(b, &node);
     return;
@@ -481,11 +487,8 @@ void LabelSearch::FillLists(Level const& level, Job const& job, std::size_t b, L
   auto& to = (*node.entries)[b];
   auto const& from = (*parent.entries)[b];
   to.resize(from.size());
-  auto siblings =
-      PartitionLists(parent.lists[b], from.data(), to.data(), node.row_set->is_right.data(),
-                     node.n_rows, sibling.n_rows, buffer);
-  node.lists[b] = std::move(siblings.left);
-  sibling.lists[b] = std::move(siblings.right);
+  PartitionLists(parent.lists[b], from.data(), to.data(), node.row_set->is_right.data(),
+                 node.n_rows, sibling.n_rows, buffer, b, &node.lists, &sibling.lists);
   this->NumberSums(b, &node);
   this->NumberSums(b, &sibling);
 }
@@ -502,8 +505,8 @@ void LabelSearch::FillSums(Level const& level, BlockTask const& task) {
         continue;
       }
       for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
-        if (node.sums[b].Has(i)) {
-          SumOfList(sum, node, b, i, chunk, &node.sums[b]);
+        if (node.HasSum(b, i)) {
+          SumOfList(sum, node, b, i, chunk);
         }
       }
     }
@@ -554,17 +557,35 @@ void LabelSearch::FillCategories(Level const& level, BlockTask const& task) {
 
 void LabelSearch::NumberSums(std::size_t b, LabelNode* node) {
   auto const* entries = (*node->entries)[b].data();
-  auto const& lists = node->lists[b];
-  auto& sums = node->sums[b];
-  sums.position.assign(lists.size(), FeatureSums::kNone);
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    if (HasOneBin(entries, lists[i])) {
-      sums.position[i] = static_cast<std::uint32_t>(sums.n++);
-    }
+  std::size_t n{0};
+  for (auto& list : node->lists[b]) {
+    list.sum = HasOneBin(entries, list) ? static_cast<std::uint32_t>(n++) : RowList::kNone;
   }
-  auto const n_values = 2 * node->row_set->rows.PaddedLabels() * sums.n;
-  sums.values.Resize(n_values);
-  sums.kept_bytes = budget_.Keep(n_values * sizeof(std::int32_t));
+  node->sums[b].n = n;
+}
+
+void LabelSearch::ReserveSums(BlockTask const& task, LabelNode* node) {
+  std::size_t n_all{0};
+  for (auto b = task.block_begin; b < task.block_end; ++b) {
+    n_all += node->sums[b].n;
+  }
+  auto const n_of_list = 2 * node->row_set->rows.PaddedLabels();
+  auto& memory = node->sum_memory[task.block_begin];
+  memory.values.Resize(n_of_list * n_all);
+  memory.kept_bytes = budget_.Keep(n_of_list * n_all * sizeof(std::int32_t));
+  auto* values = memory.values.Data();
+  for (auto b = task.block_begin; b < task.block_end; ++b) {
+    auto& sums = node->sums[b];
+    sums.values = sums.n > 0 ? values : nullptr;
+    values += n_of_list * sums.n;
+  }
+}
+
+void LabelSearch::DropFeatureSums(BlockTask const& task, LabelNode* node) {
+  node->sum_memory[task.block_begin] = {};
+  for (auto b = task.block_begin; b < task.block_end; ++b) {
+    node->sums[b] = {};
+  }
 }
 
 void LabelSearch::KeepRoot(LabelNode const& node) {

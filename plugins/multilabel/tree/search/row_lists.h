@@ -10,9 +10,10 @@
 #ifndef XDCC_MULTILABEL_ROW_LISTS_H_
 #define XDCC_MULTILABEL_ROW_LISTS_H_
 
-#include <algorithm>  // for copy
+#include <algorithm>  // for copy, copy_if
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint8_t, uint32_t
+#include <limits>     // for numeric_limits
 #include <numeric>    // for partial_sum
 #include <vector>     // for vector
 
@@ -21,6 +22,7 @@
 #include "approximate_scan.h"                  // for ListEntry
 #include "quantised_rows.h"                    // for QuantisedRows, ForEachBin
 #include "xgboost/base.h"                      // for bst_feature_t
+#include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
 /** @brief The list of one feature: entries [begin, end) of its block. */
@@ -29,6 +31,48 @@ struct RowList {
   std::uint32_t begin, end;
   /** @brief Position among the parent's lists of the block. */
   std::uint32_t origin;
+  /** @brief Position of its sum in the block (`FeatureSums`); `kNone` unless it has one bin. */
+  std::uint32_t sum{kNone};
+
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+};
+
+/**
+ * @brief The lists of a node by block, in one piece of memory.
+ *
+ * Threads may work on different blocks.
+ */
+class BlockLists {
+  struct Block {
+    std::size_t begin{0};
+    std::uint32_t n{0};
+  };
+  std::vector<RowList> lists_;
+  std::vector<Block> blocks_;
+
+ public:
+  using ConstSpan = common::Span<RowList const>;
+
+  /** @brief Make room for `n_most(b)` lists in block b. */
+  template <typename Fn>
+  void Reserve(std::size_t n_blocks, Fn&& n_most) {
+    std::size_t n{0};
+    blocks_.resize(n_blocks);
+    for (std::size_t b = 0; b < n_blocks; ++b) {
+      blocks_[b] = {n, 0};
+      n += n_most(b);
+    }
+    lists_.resize(n);
+  }
+  /** @brief Where the lists of a block go; `SetSize` says how many there are. */
+  [[nodiscard]] RowList* Room(std::size_t b) { return lists_.data() + blocks_[b].begin; }
+  void SetSize(std::size_t b, std::size_t n) { blocks_[b].n = static_cast<std::uint32_t>(n); }
+  [[nodiscard]] ConstSpan operator[](std::size_t b) const {
+    return {lists_.data() + blocks_[b].begin, blocks_[b].n};
+  }
+  [[nodiscard]] common::Span<RowList> operator[](std::size_t b) {
+    return {lists_.data() + blocks_[b].begin, blocks_[b].n};
+  }
 };
 
 /** @brief Whether all entries of a list are in one bin. */
@@ -51,12 +95,11 @@ struct ListBuffer {
  * @brief Make the lists of a block for all rows of a row set.
  *
  * @param entries The entries. Bins are counted from the block's first one.
- * @param lists   Where each feature's entries are; constant features are left out.
+ * @param lists   Gets where each feature's entries are; constant features are left out.
  */
 inline void MakeLists(QuantisedRows const& quantised, BinIndex const& index, std::size_t block_id,
                       FeatureBlock const& block, common::HistogramCuts const& cuts,
-                      ListBuffer* buffer, std::vector<ListEntry>* entries,
-                      std::vector<RowList>* lists) {
+                      ListBuffer* buffer, std::vector<ListEntry>* entries, BlockLists* lists) {
   auto& ends = buffer->ends;
   ends.assign(block.n_bins + 1, 0);
   auto for_each_bin = [&](auto&& fn) {
@@ -69,39 +112,33 @@ inline void MakeLists(QuantisedRows const& quantised, BinIndex const& index, std
   std::vector<RowList> all;
   auto const& ptrs = cuts.Ptrs();
   for (auto f = block.begin; f < block.end; ++f) {
-    all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin], 0});
+    all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin], 0,
+                   RowList::kNone});
   }
   auto* out = entries->data();
   for_each_bin([&](std::size_t row, std::uint32_t bin) {
     out[ends[bin]++] = static_cast<ListEntry>(row | bin << kBinShift);
   });
-  lists->clear();
-  for (auto const& list : all) {
-    if (!IsConstant(out, list, quantised.NumRows())) {
-      lists->push_back(list);
-    }
-  }
+  auto* const first = lists->Room(block_id);
+  auto const* last = std::copy_if(all.cbegin(), all.cend(), first, [&](RowList const& list) {
+    return !IsConstant(out, list, quantised.NumRows());
+  });
+  lists->SetSize(block_id, last - first);
 }
 
-/** @brief The lists of two siblings. */
-struct SiblingLists {
-  std::vector<RowList> left, right;
-};
-
 /**
- * @brief Part a node's lists between its children.
+ * @brief Part a node's lists of block `b` between its children.
  *
  * @param from     Entries of the block.
  * @param to       Where to put the children's entries; may be `from`.
  * @param is_right Whether a row of the row set goes to the right, 0 or 1. [n_rows]
  * @param n_left   Number of rows of the left child, and of the right one.
  */
-inline SiblingLists PartitionLists(std::vector<RowList> const& lists, ListEntry const* from,
-                                   ListEntry* to, std::uint8_t const* is_right, std::size_t n_left,
-                                   std::size_t n_right, ListBuffer* buffer) {
-  SiblingLists out;
-  out.left.reserve(lists.size());
-  out.right.reserve(lists.size());
+inline void PartitionLists(BlockLists::ConstSpan lists, ListEntry const* from, ListEntry* to,
+                           std::uint8_t const* is_right, std::size_t n_left, std::size_t n_right,
+                           ListBuffer* buffer, std::size_t b, BlockLists* of_left,
+                           BlockLists* of_right) {
+  auto *left_end = of_left->Room(b), *right_end = of_right->Room(b);
   for (std::uint32_t origin = 0; origin < lists.size(); ++origin) {
     auto const& list = lists[origin];
     auto const n = list.end - list.begin;
@@ -121,16 +158,17 @@ inline SiblingLists PartitionLists(std::vector<RowList> const& lists, ListEntry 
     }
     auto const middle = static_cast<std::uint32_t>(left - to);
     std::copy(buffer->entries.data(), right, left);
-    RowList const left_list{list.feature, list.begin, middle, origin};
-    RowList const right_list{list.feature, middle, list.end, origin};
+    RowList const left_list{list.feature, list.begin, middle, origin, RowList::kNone};
+    RowList const right_list{list.feature, middle, list.end, origin, RowList::kNone};
     if (!IsConstant(to, left_list, n_left)) {
-      out.left.push_back(left_list);
+      *left_end++ = left_list;
     }
     if (!IsConstant(to, right_list, n_right)) {
-      out.right.push_back(right_list);
+      *right_end++ = right_list;
     }
   }
-  return out;
+  of_left->SetSize(b, left_end - of_left->Room(b));
+  of_right->SetSize(b, right_end - of_right->Room(b));
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_ROW_LISTS_H_

@@ -196,8 +196,8 @@ inline void MakeListRanges(CandidateContext const& context, LabelSearchParam con
       }
       FeatureEntries const splits{context, feature, b, begin, end, middle, others, has_default};
       // Single entries are scored together, unless the feature's order must be kept.
-      if (node.sums[b].Has(i) && context.OrderOf(feature, Direction::kUp) == 0) {
-        buffer->single_sums.push_back(node.sums[b].position[i]);
+      if (node.HasSum(b, i) && context.OrderOf(feature, Direction::kUp) == 0) {
+        buffer->single_sums.push_back(list.sum);
         buffer->singles.push_back(has_default && middle == begin
                                       ? splits.Down(begin, Direction::kDown)
                                       : splits.Up(end, true));
