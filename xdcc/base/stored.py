@@ -235,8 +235,7 @@ class StoredClass:
         return value
 
 
-@cache
-def stored_class(cls: Any) -> StoredClass:
+def stored_class(cls: type) -> StoredClass:
     """Return what a class declares.
 
     Examples
@@ -245,6 +244,12 @@ def stored_class(cls: Any) -> StoredClass:
     >>> list(stored_class(Penalty).params), list(stored_class(Penalty).optional)
     (['l2'], ['l2_intercept', 'tol', 'max_iter'])
     """
+    return _described(cls)
+
+
+@cache
+def _described(cls: Any) -> StoredClass:
+    """Read what a class declares, once."""
     if cls in _DECLARED_APART:
         names, declared = _DECLARED_APART[cls]
         return StoredClass(cls, dict.fromkeys(names, Any), *_split(declared))
@@ -293,8 +298,7 @@ def check_state(value: Any) -> None:
     Traceback (most recent call last):
     ValueError: proba does not fit the rest of the model
     """
-    cls: Any = type(value)
-    check_declared(value, stored_class(cls))
+    check_declared(value, stored_class(type(value)))
     check = getattr(value, "_check_state", None)
     if check is not None:
         check()
