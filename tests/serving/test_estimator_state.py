@@ -270,8 +270,8 @@ def test_an_estimator_is_fitted_or_not(rows):
     known = KNOWN_CLASSES["MultiLabelXGBClassifier"]
     assert vars(known.make(known.attributes_of(model))) == vars(model)
     attributes = known.attributes_of(model.fit(rows.X, rows.Y))
-    del attributes["classes_"]
-    with pytest.raises(ValueError, match="lacks its classes_"):
+    del attributes["_output_form"]
+    with pytest.raises(ValueError, match="lacks its _output_form"):
         known.make(attributes)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 
+from xdcc.base.output_form import ClassForm, TargetForm
 from xdcc.boosting import MultiClassXGBClassifier, MultiTargetXGBRegressor
 from xdcc.explain import shap_values
 from xdcc.serving import (
@@ -62,10 +63,20 @@ def test_model_files(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "attribute", "value", "message"),
     [
-        ("regressor", "n_targets_", 2, "the names of outputs|target_names_"),
+        (
+            "regressor",
+            "_output_form",
+            TargetForm(np.array(["x"], object), is_named=True, is_single=False),
+            "number of outputs",
+        ),
         ("regressor", "best_iteration_", 4, "best_iteration_"),
-        ("regressor", "_has_one_target", True, "_has_one_target"),
-        ("classes", "classes_", np.array(["a", "b"]), "number of outputs"),
+        (
+            "regressor",
+            "_output_form",
+            TargetForm(np.array(["x", "y", "z"], object), is_named=True, is_single=True),
+            "is_single",
+        ),
+        ("classes", "_output_form", ClassForm(np.array(["a", "b"])), "number of outputs"),
         ("classes", "booster_", MODELS["regressor"].booster_, "number of outputs"),
         ("regressor", "booster_", MODELS["classes"].booster_, "number of outputs"),
     ],

@@ -43,7 +43,6 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
-from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.decision_predictor import MarginSource
@@ -333,7 +332,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         NotFittedError
             Before `fit`.
         """
-        check_is_fitted(self, self._fitted_attribute)
+        check_is_fitted(self)
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
@@ -357,9 +356,6 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
 
     def _check_metric(self) -> None:
         check_domain("measure", self.measure, Either(MetricName(), ProbaMetricName()))
-
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier()
 
     def _trained_on(self, data: FitData) -> Self:
         other = copy.copy(self)  # with shares, calibrations, the second level and the rule

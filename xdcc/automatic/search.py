@@ -56,11 +56,12 @@ from xdcc.automatic.holdout import parts_of_fold
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.bins import SharedBins
-from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
+from xdcc.base.input_form import InputForm
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
+from xdcc.base.package import PACKAGE
 from xdcc.base.process import late_interrupt
 from xdcc.base.progress import progress_bar
 from xdcc.base.side_by_side import n_at_once, run_all
@@ -731,17 +732,8 @@ class Search:
         """Train a second level on the members' margins, and keep it if it helps."""
         begun = time.perf_counter()
         features = self._mixture.features
-        learned = {
-            name: value
-            for name, value in self._data.learned.items()
-            if name not in ("feature_names_in_", "categories_")
-        }
-        of_margins = self._data._replace(
-            X=features,
-            feature_types=None,
-            bins=SharedBins(),
-            learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
-        )
+        form = InputForm(features.shape[1], sparse_zeros="missing", is_sparse=False)
+        of_margins = self._data._replace(X=features, input_form=form, bins=SharedBins())
         found = self._train(candidate, of_margins, len(self._table), _Watch(self._budget))
         if found is None:
             return

@@ -8,10 +8,22 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from xdcc.base.domains import Choice, check_domain
+
 Output = Literal["default", "input", "pandas", "polars", "pyarrow"]
 
 OUTPUTS: tuple[str, ...] = get_args(Output)
 """The forms that predictions can have."""
+
+
+def set_output(estimator: Any, predict: Output | None) -> None:
+    """Set the form of the predictions of an estimator; None changes nothing.
+
+    A ValueError says that it is not one of :data:`OUTPUTS`.
+    """
+    if predict is not None:
+        check_domain("predict", predict, Choice(OUTPUTS))
+        estimator._sklearn_output_config = {"predict": predict}
 
 
 def in_output_form[T: Callable[..., Any]](method: T) -> T:
@@ -19,11 +31,10 @@ def in_output_form[T: Callable[..., Any]](method: T) -> T:
 
     Examples
     --------
+    >>> from xdcc.base.output_form import LabelForm
     >>> class Model:
     ...     _sklearn_output_config = {"predict": "pandas"}
-    ...
-    ...     def _column_names(self, n_dims, n_columns):
-    ...         return ["red"]
+    ...     _output_form = LabelForm.of_matrix(np.array(["red"], object), is_named=True)
     ...
     ...     @in_output_form
     ...     def predict(self, X):
@@ -39,7 +50,7 @@ def in_output_form[T: Callable[..., Any]](method: T) -> T:
         output = getattr(self, "_sklearn_output_config", {}).get("predict", "default")
         if output == "default" or not isinstance(found, np.ndarray):
             return found
-        names = self._column_names(found.ndim, *found.shape[1:2] or (1,))
+        names = self._output_form.column_names(found.ndim, *found.shape[1:2] or (1,))
         return frame_of(found, X, [str(name) for name in names], output)
 
     return formed  # type: ignore[return-value]

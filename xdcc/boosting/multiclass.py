@@ -18,6 +18,8 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
+from xdcc.base.learned import Learned
+from xdcc.base.output_form import ClassForm
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -106,7 +108,7 @@ int, default="sumGain"
     ((2, 3), True)
     """
 
-    _stored = MappingProxyType({"classes_": NDArray[Any]})
+    _stored = MappingProxyType({"_output_form": ClassForm})
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -121,7 +123,9 @@ int, default="sumGain"
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    classes_: NDArray[Any]
+    _output_form: ClassForm
+
+    classes_ = Learned[NDArray[Any]]("_output_form", "classes")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: more than two classes."""
@@ -215,9 +219,6 @@ int, default="sumGain"
     def _verbosity(self) -> int:
         return 0
 
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        return self.classes_ if n_dims == 2 else np.array(["class"], dtype=object)
-
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         return {"objective": "multi:softprob", "num_class": len(self.classes_), **VECTOR_LEAVES}
 
@@ -251,7 +252,7 @@ int, default="sumGain"
             raise ValueError(
                 f"The number of classes has to be greater than one; got one class, {classes[0]!r}."
             )
-        return FitData(None, _codes(codes), None, learned={"classes_": classes})
+        return FitData(None, _codes(codes), None, output_form=ClassForm(classes))
 
     def _check_Y_of(
         self, earlier: Any, X: Features, Y: Any, what: str = "y"

@@ -24,6 +24,8 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.base.learned import Learned
+from xdcc.base.output_form import TargetForm
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -125,14 +127,7 @@ int, default="sumGain"
     array(['Weight', 'Waist', 'Pulse'], dtype=object)
     """
 
-    _stored = MappingProxyType(
-        {
-            "n_targets_": int,
-            "target_names_": NDArray[np.object_],
-            "_targets_are_named": bool,
-            "_has_one_target": bool,
-        }
-    )
+    _stored = MappingProxyType({"_output_form": TargetForm})
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -152,10 +147,10 @@ int, default="sumGain"
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    n_targets_: int
-    target_names_: NDArray[np.object_]
-    _targets_are_named: bool
-    _has_one_target: bool
+    _output_form: TargetForm
+
+    n_targets_ = Learned[int]("_output_form", "n_targets")
+    target_names_ = Learned[NDArray[np.object_]]("_output_form", "names")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: several targets."""
@@ -217,7 +212,7 @@ int, default="sumGain"
         {raises_in_predict}
         """
         found = self._predicted(self._read_X(X), "value").astype(np.float64)
-        return found[:, 0] if self._has_one_target else found
+        return found[:, 0] if self._output_form.is_single else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean over the targets of R², the share of the variance that predictions explain.
@@ -267,9 +262,6 @@ int, default="sumGain"
     @property
     def _objectives(self) -> str:  # type: ignore[override]
         return self.objective
-
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        return self.target_names_
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         params: dict[str, Any] = {
@@ -344,24 +336,24 @@ int, default="sumGain"
             names = [str(Y.name)]
         else:
             names = [f"target_{j}" for j in range(rows.shape[1])]
-        learned = {
-            "n_targets_": len(names),
-            "target_names_": np.array(names, dtype=object),
-            "_targets_are_named": hasattr(Y, "columns"),
-            "_has_one_target": len(LabelRows(Y).shape) == 1,
-        }
-        return FitData(None, _finite(rows, names, "y"), None, learned=learned)
+        form = TargetForm(
+            np.array(names, dtype=object),
+            is_named=hasattr(Y, "columns"),
+            is_single=len(LabelRows(Y).shape) == 1,
+        )
+        return FitData(None, _finite(rows, names, "y"), None, output_form=form)
 
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
-        listed = ", ".join(map(repr, data.learned["target_names_"][unknown]))
+        listed = ", ".join(map(repr, data.output_form.names[unknown]))
         raise ValueError(f"Unknown (NaN) in every row that counts: target {listed}.")
 
     def _check_Y_of(
         self, earlier: Any, X: Features, Y: Any, what: str = "Y"
     ) -> NDArray[np.float32]:
         Y = as_pandas(Y, what)
-        names = earlier.target_names_.tolist()
-        if earlier._targets_are_named:
+        form = earlier._output_form
+        names = form.names.tolist()
+        if form.is_named:
             Y = labels_in_order(Y, names, what)
         rows = _target_rows(Y)
         if rows.shape[1] != len(names):

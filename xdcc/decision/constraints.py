@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import beta
 
-from xdcc.base.categories import PACKAGE
 from xdcc.base.domains import Number
 from xdcc.base.fit_data import FitData
+from xdcc.base.package import PACKAGE
 from xdcc.decision.cuts import Cuts, Floats
 
 NEVER = np.inf

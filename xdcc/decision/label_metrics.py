@@ -52,7 +52,7 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
             "Y_true and Y_proba must have the same shape (n_samples, n_labels), "
             f"got {labels.Y.shape} and {proba.shape}."
         )
-    weight = check_weight(sample_weight, len(proba), labels.learned["label_names_"])
+    weight = check_weight(sample_weight, len(proba), labels.output_form.names)
     return rows_that_count(labels._replace(X=proba).weighted(weight))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.input_form import checked_rows
 from xdcc.base.margins import margins_of
-from xdcc.base.row_reader import checked_rows
 from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier

@@ -20,7 +20,7 @@ kind           content
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,8 @@ from sklearn.base import BaseEstimator
 
 from xdcc.serving.archive import KINDS
 from xdcc.serving.known_classes import KNOWN_CLASSES, NAMES
+
+type Upgrade = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass
@@ -65,11 +67,12 @@ def take_apart(value: Any) -> State:
     return State(apart.objects, apart.arrays, apart.boosters)
 
 
-def put_together(state: State) -> Any:
+def put_together(state: State, upgrade: Upgrade = lambda _, attributes: attributes) -> Any:
     """Turn the result of :func:`take_apart` back into an object: the last one.
 
-    The objects of `state` are not trusted. Raises a TypeError or ValueError if a class, attribute
-    or kind of value is unknown, or something does not fit.
+    `upgrade` makes the attributes of today of those that an earlier version stored, by the name of
+    the class. The objects of `state` are not trusted. Raises a TypeError or
+    ValueError if a class, attribute or kind of value is unknown, or something does not fit.
     """
     if not isinstance(state.objects, list) or not state.objects:
         raise ValueError("there are no objects")
@@ -81,7 +84,7 @@ def put_together(state: State) -> Any:
         if not isinstance(attributes, dict):
             raise ValueError(f"the attributes of a {name} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
-        made.append(KNOWN_CLASSES[name].make(values))
+        made.append(KNOWN_CLASSES[name].make(upgrade(name, values)))
     return made[-1]
 
 

@@ -20,6 +20,8 @@ from sklearn.base import BaseEstimator
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.automatic.mixture import Member
+from xdcc.base.input_form import InputForm
+from xdcc.base.output_form import ClassForm, LabelForm, TargetForm
 from xdcc.boosting import (
     MultiClassXGBClassifier,
     MultiLabelXGBClassifier,
@@ -75,7 +77,7 @@ from xdcc.prediction.layout import ChainPart, Layout, LinearPart, MemberPart, Tr
 from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
 from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving.compiled_estimator import EstimatorPredictor
-from xdcc.serving.compiled_parts import CompiledParts, InputForm
+from xdcc.serving.compiled_parts import CompiledParts
 from xdcc.serving.object_checks import check_object
 from xdcc.serving.structure_checks import check_type
 
@@ -122,7 +124,8 @@ _PARTS = (
     *(MostProbableLabelset, FittedLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows, ConstrainedRule, Precision, Recall),
-    *(CompiledParts, InputForm, Layout, TreePart, LinearPart, MemberPart, ChainPart),
+    *(InputForm, LabelForm, TargetForm, ClassForm, CompiledParts),
+    *(Layout, TreePart, LinearPart, MemberPart, ChainPart),
     *_PREDICTORS,
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
@@ -138,7 +141,7 @@ _NARROWER: Mapping[type, Mapping[str, Any]] = {
 """Types of attributes that are interfaces in the class, and closed in a file."""
 
 _CONSTRUCTED = (
-    *(KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, Precision, Recall),
+    *(KnownLabelsets, LabelCosts, ConstantLabels, LabelsetScore, Precision, Recall, InputForm),
     *_PREDICTORS,
 )
 """Made by calling the class: named tuples, and classes that derive other attributes."""

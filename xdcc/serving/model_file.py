@@ -35,6 +35,7 @@ from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
 from xdcc.serving.booster_file import ModelFileError
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_file import COMPILED, compiled_content, load_compiled
+from xdcc.serving.earlier_format import with_forms
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.file_parts import (
     BROKEN,
@@ -47,11 +48,11 @@ from xdcc.serving.file_parts import (
 from xdcc.serving.known_classes import MODELS
 from xdcc.serving.pipeline_file import other_steps, with_other_steps
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Version of the file format, increased when an older :func:`load_model` would misread a file."""
 
-OLDEST_FORMAT = max(2, FORMAT_VERSION - 1)
-"""The oldest format that is read, the one before; format 1 was in no release."""
+OLDEST_FORMAT = FORMAT_VERSION - 1
+"""The oldest format that is read, the one before (``earlier_format.py``)."""
 
 _MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 2**25
@@ -314,7 +315,8 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
                 stored_booster(archive.read(name), n)
                 for name, n in zip(boosters, threads, strict=True)
             ],
-        )
+        ),
+        *([with_forms] if manifest["format_version"] < FORMAT_VERSION else []),
     )
     if type(model) not in MODELS:
         raise ValueError(f"it holds a {type(model).__name__}, which is not an estimator of xdcc")

@@ -6,7 +6,7 @@ check.
 """
 
 from functools import singledispatch
-from typing import Any, NotRequired, get_args, get_origin
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
+from xdcc.base.features import SPARSE_ZEROS
+from xdcc.base.input_form import InputForm
+from xdcc.base.output_form import ClassForm, LabelForm, TargetForm
 from xdcc.boosting import (
     MultiClassXGBClassifier,
     MultiLabelXGBClassifier,
-    MultiTargetXGBRegressor,
 )
 from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
@@ -36,7 +38,7 @@ from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
-from xdcc.decision.deciders import Decider, DecidingEnsemble, RuleClassifier, reader_of
+from xdcc.decision.deciders import Decider, DecidingEnsemble, RuleClassifier
 from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.decision.rules import (
     ConstrainedRule,
@@ -53,7 +55,7 @@ from xdcc.prediction.layout import Layout
 from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
 from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving.compiled_estimator import EstimatorPredictor
-from xdcc.serving.compiled_parts import CHECKERS, CompiledParts, InputForm
+from xdcc.serving.compiled_parts import CompiledParts
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
@@ -64,7 +66,6 @@ from xdcc.serving.structure_checks import (
     check_mixture,
     check_permutation,
     check_rules,
-    check_type,
     require,
 )
 
@@ -76,8 +77,6 @@ def check_object(value: Any) -> None:
     """
     if isinstance(value, CheckedEstimator):
         _check_common(value)
-    if isinstance(value, MultiLabelEstimator):
-        _check_labels(value)
     _check(value)
     if isinstance(value, Decider):
         _check_predictors(value)
@@ -88,24 +87,42 @@ def _check(value: Any) -> None:
     """Check what a class has beyond what all estimators have."""
 
 
-def _check_labels(model: MultiLabelEstimator) -> None:
-    n_labels = model.n_labels_
-    _check_names(model.label_names_, n_labels, "label_names_")
-    if model.classes_.ndim == 2:
-        require(np.array_equal(model.classes_, np.tile([0, 1], (n_labels, 1))), "classes_")
+@_check.register
+def _check_label_form(form: LabelForm) -> None:
+    n_labels = form.n_labels
+    _check_names(form.names, n_labels, "label_names_")
+    if form.classes.ndim == 2:
+        require(np.array_equal(form.classes, np.tile([0, 1], (n_labels, 1))), "classes_")
     else:
-        require(n_labels == 1 and model.classes_.shape in ((1,), (2,)), "classes_")
+        require(n_labels == 1 and form.classes.shape in ((1,), (2,)), "classes_")
+
+
+@_check.register
+def _check_target_form(form: TargetForm) -> None:
+    _check_names(form.names, form.n_targets, "target_names_")
+    require(form.n_targets == 1 or not form.is_single, "is_single")
+
+
+@_check.register
+def _check_class_form(form: ClassForm) -> None:
+    require(form.classes.ndim == 1 and len(form.classes) > 1, "classes_")
+
+
+@_check.register
+def _check_input_form(form: InputForm) -> None:
+    require(form.n_features > 0, "n_features_in_")
+    _check_names(form.names, form.n_features, "feature_names_in_")
+    require(form.categories is None or len(form.categories) > 0, "categories_")
+    for position, categories in (form.categories or {}).items():
+        require(0 <= position < form.n_features, "categories_")
+        check_categories(categories, "categories_")
+    require(form.sparse_zeros in (None, *SPARSE_ZEROS), "sparse_zeros")
+    require((form.sparse_zeros is None) == (form.is_sparse is None), "sparse_X_")
+    require(not (form.is_sparse and form.sparse_zeros == "zero"), "sparse_X_")
 
 
 def _check_common(model: CheckedEstimator) -> None:
-    n_features = model.n_features_in_
-    require(n_features > 0, "n_features_in_")
-    _check_names(getattr(model, "feature_names_in_", None), n_features, "feature_names_in_")
-    for position, categories in getattr(model, "categories_", {}).items():
-        require(0 <= position < n_features, "categories_")
-        check_categories(categories, "categories_")
     model._check_params()
-    require(model._sparse_zeros() is None or hasattr(model, "sparse_X_"), "sparse_X_")
     if isinstance(model, BoosterEstimator):
         model._native_booster_params()
 
@@ -113,23 +130,22 @@ def _check_common(model: CheckedEstimator) -> None:
 def _check_predictors(model: Decider) -> None:
     """Check that classifiers which predict together can read the same X.
 
-    X is checked once, by the first of them.
+    X is checked once, for all of them.
     """
-    first, *others = map(reader_of, model._predictors())
+    form = model._input_form
     for predictor in model._predictors():
-        fits = not isinstance(predictor, MultiLabelEstimator) or (
-            predictor.n_labels_ == model.n_labels_
-        )
-        require(fits, "n_labels_ of a classifier")
-    for other in others:
-        require((other is None) == (first is None), "a classifier")
-        if other is not None and first is not None:
-            require(other.n_features_in_ == first.n_features_in_, "n_features_in_ of a classifier")
-            require(_same_categories(other, first), "categories_ of a classifier")
+        is_ours = isinstance(predictor, MultiLabelEstimator)
+        require(is_ours or form.is_open, "a classifier")
+        if is_ours:
+            other = predictor._input_form
+            require(predictor.n_labels_ == model.n_labels_, "n_labels_ of a classifier")
+            require(other.is_open == form.is_open, "a classifier")
+            require(other.n_features == form.n_features, "n_features_in_ of a classifier")
+            require(_same_categories(other, form), "categories_ of a classifier")
 
 
-def _same_categories(model: MultiLabelEstimator, other: MultiLabelEstimator) -> bool:
-    one, two = (getattr(reader, "categories_", {}) for reader in (model, other))
+def _same_categories(form: InputForm, other: InputForm) -> bool:
+    one, two = form.categories or {}, other.categories or {}
     return one.keys() == two.keys() and all(np.array_equal(one[at], two[at]) for at in one)
 
 
@@ -145,19 +161,6 @@ def _check_booster(model: SingleBooster) -> None:
     check_boosters([model.booster_], model.n_features_in_, model._n_outputs, of_classes=of_classes)
     n_iterations = model.booster_.num_boosted_rounds()
     require(0 <= model.best_iteration_ < n_iterations, "best_iteration_")
-
-
-@_check.register
-def _check_regressor(model: MultiTargetXGBRegressor) -> None:
-    _check_names(model.target_names_, model.n_targets_, "target_names_")
-    require(model.n_targets_ == 1 or not model._has_one_target, "_has_one_target")
-    _check_booster(model)
-
-
-@_check.register
-def _check_multiclass(model: MultiClassXGBClassifier) -> None:
-    require(model.classes_.ndim == 1 and len(model.classes_) > 1, "classes_")
-    _check_booster(model)
 
 
 @_check.register
@@ -254,24 +257,6 @@ def _check_layout(layout: Layout) -> None:
 
 
 @_check.register
-def _check_input_form(form: InputForm) -> None:
-    require(form.checked_by in CHECKERS, "the class that checks X")
-    for name, value in form.learned.items():
-        known = MultiLabelEstimator._stored.get(name)
-        require(known is not None, name)
-        is_optional = get_origin(known) is NotRequired
-        check_type(value, get_args(known)[0] if is_optional else known, name)
-    checker = form.checker()
-    required = (
-        name
-        for name, type_ in MultiLabelEstimator._stored.items()
-        if get_origin(type_) is not NotRequired
-    )
-    require(all(hasattr(checker, name) for name in required), "the form of X")
-    _check_common(checker)
-
-
-@_check.register
 def _check_mixture_margins(source: MixtureMargins) -> None:
     layouts, n_members = source.layouts, len(source.shares)
     require(len(layouts) == (n_members + 1 if n_members else 1), "layouts")
@@ -344,17 +329,18 @@ def _check_order_free_predictor(predictor: OrderFreePredictor) -> None:
 
 @_check.register
 def _check_compiled_parts(parts: CompiledParts) -> None:
-    learned, predictor = parts.input.learned, parts.predictor
+    n_features, n_labels = parts.input_form.n_features, parts.output_form.n_labels
+    predictor = parts.predictor
     if isinstance(predictor, EstimatorPredictor):
-        require(predictor.model.n_labels_ == learned["n_labels_"], "n_labels")
-        require(predictor.model.n_features_in_ == learned["n_features_in_"], "n_features_in_")
+        require(predictor.model.n_labels_ == n_labels, "n_labels")
+        require(predictor.model.n_features_in_ == n_features, "n_features_in_")
         return
     if isinstance(predictor, DecisionPredictor | OrderFreePredictor):
         layout = _first_layout(predictor.source)
     else:
         layout = predictor.layouts[0]
-    require(layout.n_outputs == learned["n_labels_"], "n_labels")
-    require(layout.n_given == learned["n_features_in_"], "n_features_in_")
+    require(layout.n_outputs == n_labels, "n_labels")
+    require(layout.n_given == n_features, "n_features_in_")
 
 
 @_check.register
