@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from xdcc.base.output_form import LabelForm
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.decision import ThresholdClassifier
@@ -225,7 +226,7 @@ def test_every_class_has_one_name():
 def test_declarations_of_classes_and_their_bases():
     chain = KNOWN_CLASSES["DynamicChainClassifier"]
     assert chain.fitted["boosters_"] == list[list[xgb.Booster]]
-    assert chain.fitted["n_labels_"] is int
+    assert chain.fitted["_output_form"] is LabelForm
     assert chain.optional["stop_scores_"] == list[float]
     assert "n_estimators" in chain.attributes
     assert KNOWN_CLASSES["Forest"].attributes["n_labels"] is int
@@ -284,6 +285,6 @@ def test_files_of_earlier_versions_lack_parameters_that_came_later():
     again = known.make(stored)
     assert again.callbacks is None
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    del stored["n_labels_"]
-    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its n_labels_"):
+    del stored["_output_form"]
+    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its _output_form"):
         known.make(stored)

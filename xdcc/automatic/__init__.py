@@ -5,6 +5,13 @@ what helps, `joint_labelset.py` trains an order-free chain on how labels depend 
 `classifier.py` is the estimator.
 """
 
-from xdcc.automatic.classifier import MultiLabelClassifier
+from typing import TYPE_CHECKING
+
+from xdcc.base.lazy_import import on_first_use
+
+if TYPE_CHECKING:
+    from xdcc.automatic.classifier import MultiLabelClassifier
+else:
+    __getattr__ = on_first_use(__name__, MultiLabelClassifier="classifier")
 
 __all__ = ["MultiLabelClassifier"]

@@ -1,11 +1,10 @@
 """The check of X, and the form in which estimators get it.
 
-A sparse X needs two more checks. Its arrays must fit together (:func:`check_sparse_structure`):
-neither SciPy nor XGBoost nor the kernels check an index beyond the last column, which would read
-beyond the end of an array. And entries that X does not store need a meaning
-(`_settle_sparse_zeros`): XGBoost takes them for missing values, scikit-learn for zeros. If you
-fit on one form of X and predict on the other, predictions would silently be wrong. So estimators on
-XGBoost have a parameter for it, `sparse_zeros`, which only this module uses.
+A sparse X needs two more checks. Its arrays must fit together (``sparse_structure.py``), and
+entries that X does not store need a meaning (`_settle_sparse_zeros`): XGBoost takes them for
+missing values, scikit-learn for zeros. If you fit on one form of X and predict on the other,
+predictions would silently be wrong. So estimators on XGBoost have a parameter for it,
+`sparse_zeros`.
 """
 
 import warnings
@@ -25,10 +24,9 @@ from xdcc.base.categories import (
     without_identifiers,
 )
 from xdcc.base.frames import as_pandas
-from xdcc.base.input_form import InputForm
+from xdcc.base.input_form import Features, InputForm
 from xdcc.base.package import PACKAGE
-
-type Features = NDArray[np.float32] | sparse.csr_matrix
+from xdcc.base.sparse_structure import check_sparse_structure
 
 _MOST_LISTED = 5
 
@@ -262,64 +260,6 @@ def _listed(names: list[str]) -> str:
 
 def _warn(message: str) -> None:
     warnings.warn(message, UserWarning, skip_file_prefixes=(PACKAGE,))
-
-
-def check_sparse_structure(name: str, matrix: Any) -> None:
-    """Raise a ValueError if a sparse matrix has an index out of bounds; messages call it `name`.
-
-    Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are checked
-    by SciPy when they are converted.
-
-    Examples
-    --------
-    >>> matrix = sparse.csr_matrix(np.eye(2))
-    >>> matrix.indices[1] = 7
-    >>> check_sparse_structure("X", matrix)
-    Traceback (most recent call last):
-    ValueError: X is a broken sparse matrix: entry 1 has the column 7, outside 0 to 1.
-    """
-    if not sparse.issparse(matrix) or matrix.ndim != 2:
-        return
-    n_rows, n_columns = matrix.shape
-    if matrix.format == "coo":
-        _check_indices(name, "row", matrix.row, n_rows)
-        _check_indices(name, "column", matrix.col, n_columns)
-    elif matrix.format in ("csr", "csc"):
-        major, minor = ("row", "column") if matrix.format == "csr" else ("column", "row")
-        n_major, n_minor = (n_rows, n_columns) if major == "row" else (n_columns, n_rows)
-        _check_pointers(name, major, matrix.indptr, n_major, matrix.indices, matrix.data)
-        _check_indices(name, minor, matrix.indices[: matrix.indptr[-1]], n_minor)
-
-
-def _check_pointers(
-    name: str, axis: str, indptr: Any, n_major: int, indices: Any, data: Any
-) -> None:
-    broken = f"{name} is a broken sparse matrix: "
-    if len(indptr) != n_major + 1:
-        raise ValueError(f"{broken}indptr has {len(indptr)} entries for {n_major} {axis}s.")
-    descents = np.flatnonzero(indptr[1:] < indptr[:-1])
-    if indptr[0] != 0 or len(descents):
-        at = int(descents[0]) if len(descents) else 0
-        raise ValueError(
-            f"{broken}indptr goes from {indptr[at]} to {indptr[at + 1]} in {axis} {at}; it must "
-            "begin with 0 and not descend."
-        )
-    n_entries = min(len(indices), len(data))
-    if indptr[-1] > n_entries:
-        at = int(np.argmax(indptr > n_entries)) - 1
-        raise ValueError(
-            f"{broken}{axis} {at} ends at entry {indptr[at + 1]}, but there are {n_entries}."
-        )
-
-
-def _check_indices(name: str, axis: str, indices: Any, size: int) -> None:
-    if not len(indices) or (indices.min() >= 0 and indices.max() < size):
-        return
-    at = int(np.argmax((indices < 0) | (indices >= size)))
-    raise ValueError(
-        f"{name} is a broken sparse matrix: entry {at} has the {axis} {indices[at]}, outside 0 to "
-        f"{size - 1}."
-    )
 
 
 SparseZeros = Literal["missing", "zero"]

@@ -4,20 +4,26 @@ XGBoost stores labels and gradients as dense float32 arrays, so Y is one here, w
 in (``labels.py``).
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from scipy import sparse
 
 from xdcc.base.bins import SharedBins
 from xdcc.base.input_form import InputForm
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.process import late_interrupt
 from xdcc.base.side_by_side import with_idle_cores
 from xdcc.base.weights import by_entry, row_weights, settle_weights, simplest_weights
 from xdcc.base.workers import sum_of_all
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from scipy import sparse
+else:
+    xgb = LazyModule("xgboost")
+    sparse = LazyModule("scipy.sparse")
 
 
 class FitData(NamedTuple):
@@ -233,7 +239,7 @@ class FitData(NamedTuple):
             return self.Y
         return self.output_form.labels(self.Y.astype(np.int64))
 
-    def matrix(self, n_threads: int | None) -> xgb.DMatrix:
+    def matrix(self, n_threads: int | None) -> "xgb.DMatrix":
         """Make the matrix that boosters are trained on, without names of features."""
         return xgb.DMatrix(
             self.X,
@@ -243,10 +249,10 @@ class FitData(NamedTuple):
             nthread=n_threads,
         )
 
-    def binned(self, max_bin: int, n_threads: int | None = None) -> xgb.QuantileDMatrix:
+    def binned(self, max_bin: int, n_threads: int | None = None) -> "xgb.QuantileDMatrix":
         """Make the matrix of binned features, or return that of :attr:`bins`."""
 
-        def make() -> xgb.QuantileDMatrix:
+        def make() -> "xgb.QuantileDMatrix":
             with late_interrupt(), with_idle_cores():
                 return xgb.QuantileDMatrix(
                     self.X,

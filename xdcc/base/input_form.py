@@ -15,13 +15,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.package import PACKAGE
+from xdcc.base.sparse_structure import check_sparse_structure
 
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
+
+type Features = NDArray[np.float32] | sparse.csr_matrix
 type Categories = dict[int, NDArray[Any]]
 
 _FEW_ROWS = 8
@@ -271,11 +279,9 @@ def checked_rows(rows: Any, n_features: int) -> Any:
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
         return None
     if not isinstance(rows, np.ndarray):
-        from xdcc.base.features import check_sparse_structure  # SciPy is there, as rows are
-
         check_sparse_structure("X", rows)
         is_checked = rows.has_canonical_format and not np.isinf(rows.data).any()
-        return sys.modules["scipy.sparse"].csr_matrix(rows) if is_checked else None
+        return sparse.csr_matrix(rows) if is_checked else None
     if rows.dtype not in _FLOATS:
         return None
     with np.errstate(over="ignore"):  # infinity is reported by the later check
@@ -301,9 +307,8 @@ def _warn(message: str) -> None:
 
 def _is_single_csr(X: Any) -> bool:
     """Tell whether X is a CSR matrix of the types that kernels read."""
-    sparse = sys.modules.get("scipy.sparse")
     return (
-        sparse is not None
+        "scipy.sparse" in sys.modules
         and isinstance(X, sparse.csr_matrix | sparse.csr_array)
         and X.ndim == 2
         and X.data.dtype == np.float32

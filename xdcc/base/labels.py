@@ -19,20 +19,25 @@ a single label as ``(n_samples, n_classes)``; some have a decision function only
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.features import check_sparse_structure
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas, labels_of_names
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.output_form import LabelForm
+from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import sum_of_all
+
+if TYPE_CHECKING:
+    from sklearn.utils import multiclass, validation
+else:
+    multiclass = LazyModule("sklearn.utils.multiclass")
+    validation = LazyModule("sklearn.utils.validation")
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
@@ -147,7 +152,7 @@ def check_labels_as_in_fit(
         if form.is_named:
             labels = _label_rows(labels_in_order(Y, names.tolist(), what))
         checked = _label_values(labels, names, soft)
-    check_consistent_length(X, checked)
+    validation.check_consistent_length(X, checked)
     return checked
 
 
@@ -186,8 +191,8 @@ def _target(Y: Any) -> NDArray[Any]:
         )
     if target.dtype.kind == "f" and np.isinf(target).any():
         raise ValueError(f"Input y contains infinity, in row {int(np.argmax(np.isinf(target)))}.")
-    check_classification_targets(target)
-    kind = type_of_target(target, input_name="y", raise_unknown=True)
+    multiclass.check_classification_targets(target)
+    kind = multiclass.type_of_target(target, input_name="y", raise_unknown=True)
     if kind != "binary":
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}."

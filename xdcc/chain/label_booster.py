@@ -1,15 +1,20 @@
 """``CompiledBooster``: the booster of an order-free chain as flat arrays, and its search."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import xgboost as xgb
 
+from xdcc.base.lazy_import import LazyModule
 from xdcc.chain.order_free_inference import N_KNOWN, PRIOR_OF_CANDIDATES, SLACK, LabelsetScore
 from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.predictors import Outputs, WithKernels, of_margins
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +28,7 @@ class CompiledBooster(WithKernels):
     """
 
     @classmethod
-    def of(cls, booster: xgb.Booster, n_labels: int) -> Self:
+    def of(cls, booster: "xgb.Booster", n_labels: int) -> Self:
         """Flatten the booster of a chain of labels that vary."""
         builder = LayoutBuilder(2 * n_labels, n_labels)
         builder.add_boosters([booster])

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
+from xdcc.base.lazy_import import LazyModule
 from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
@@ -24,6 +24,8 @@ from xdcc.decision.decision_predictor import MarginSource
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.predictors import Outputs
+
+special = LazyModule("scipy.special")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,7 @@ class OrderFreePredictor:
 
     def marginals(self, margins: Outputs, given: Labels) -> Floats:
         """Predict probabilities; those of known labels are 0 and 1."""
-        proba = self.calibration.constant.in_proba(expit(self.log_odds(margins, given)))
+        proba = self.calibration.constant.in_proba(special.expit(self.log_odds(margins, given)))
         return np.where(np.isnan(given), proba, given)
 
     def decide(self, margins: Outputs, given: Labels) -> NDArray[np.int64]:

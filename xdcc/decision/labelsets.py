@@ -19,21 +19,26 @@ whole: decisions are made row by row in a kernel (``labelset_rules.h``).
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.margins import margins_of
 from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 _BLOCK_ENTRIES = 2**20
 """Rows times labelsets of a block: 8 MiB for each of the few matrices that are there at once."""

@@ -6,11 +6,17 @@ read by :mod:`xdcc.serving`, which does not trust them.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
+
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
 _SIZES = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
 """Bytes of whole numbers by their markers."""
@@ -63,7 +69,7 @@ class BoosterTrees(NamedTuple):
     category: NDArray[np.intp]
 
 
-def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
+def read_trees(booster: "xgb.Booster", n_labels: int) -> BoosterTrees:
     """Read the trees of a booster.
 
     Parameters
@@ -111,7 +117,7 @@ def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
     )
 
 
-def start_margins(booster: xgb.Booster, n_features: int) -> NDArray[np.float32]:
+def start_margins(booster: "xgb.Booster", n_features: int) -> NDArray[np.float32]:
     """Ask XGBoost for the margins of a booster without trees: of one round whose leaves are zero.
 
     NumPy's logarithm is rounded in another way than XGBoost's.

@@ -18,7 +18,8 @@ from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
+from xdcc.automatic.compiled_joint_labelset import CompiledJointLabelset
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member
 from xdcc.base.input_form import InputForm
 from xdcc.base.output_form import ClassForm, LabelForm, TargetForm

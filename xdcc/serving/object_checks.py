@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint_labelset import CompiledJointLabelset, JointLabelset
+from xdcc.automatic.compiled_joint_labelset import CompiledJointLabelset
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
