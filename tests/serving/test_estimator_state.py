@@ -17,7 +17,6 @@ from xdcc.base.output_form import LabelForm
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.decision import ThresholdClassifier
-from xdcc.serving import estimator_state
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.known_classes import KNOWN_CLASSES, MODELS, NAMES, KnownClass
 
@@ -236,8 +235,8 @@ def test_declarations_of_classes_and_their_bases():
 
 def test_what_is_made_by_calling_the_class(monkeypatch):
     for name, known in CONSTRUCTED.items():
-        monkeypatch.setitem(estimator_state.KNOWN_CLASSES, name, known)
-        monkeypatch.setitem(estimator_state.NAMES, known.cls, name)
+        monkeypatch.setitem(KNOWN_CLASSES, name, known)
+        monkeypatch.setitem(NAMES, known.cls, name)
     back = put_together(take_apart(MultiLabelXGBClassifier(n_estimators=Pair(1, "a"))))
     assert back.n_estimators == Pair(1, "a")
     assert type(back.n_estimators) is Pair

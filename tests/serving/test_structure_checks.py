@@ -19,14 +19,12 @@ from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.comparators.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.serving.estimator_state import State, put_together, take_apart
+from xdcc.serving.part_checks import check_categories, check_permutation, check_type
 from xdcc.serving.structure_checks import (
-    check_categories,
     check_forest,
     check_label_trees,
     check_mixture,
-    check_permutation,
     check_rules,
-    check_type,
 )
 
 

@@ -9,7 +9,7 @@ predictions would silently be wrong. So estimators on XGBoost have a parameter f
 
 import warnings
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,9 @@ from xdcc.base.categories import (
     without_identifiers,
 )
 from xdcc.base.frames import as_pandas
+from xdcc.base.input_form import SPARSE_ZEROS as SPARSE_ZEROS
 from xdcc.base.input_form import Features, InputForm
+from xdcc.base.input_form import SparseZeros as SparseZeros
 from xdcc.base.package import PACKAGE
 from xdcc.base.sparse_structure import check_sparse_structure
 
@@ -32,7 +34,11 @@ _MOST_LISTED = 5
 
 
 def learn_features(
-    X: Any, estimator: str, *, takes_categories: bool = False, sparse_zeros: str | None = None
+    X: Any,
+    estimator: str,
+    *,
+    takes_categories: bool = False,
+    sparse_zeros: SparseZeros | None = None,
 ) -> tuple[InputForm, Features]:
     """Check X in ``fit``, and learn its form.
 
@@ -198,7 +204,7 @@ def _numbers(X: Any, estimator: str) -> Features:
     return checked
 
 
-def _settle_sparse_zeros(X: Any, meaning: str | None) -> Any:
+def _settle_sparse_zeros(X: Any, meaning: SparseZeros | None) -> Any:
     """Give X the form in which entries that are not stored mean what `sparse_zeros` says."""
     return X.toarray(order="C") if meaning == "zero" and sparse.issparse(X) else X
 
@@ -260,9 +266,3 @@ def _listed(names: list[str]) -> str:
 
 def _warn(message: str) -> None:
     warnings.warn(message, UserWarning, skip_file_prefixes=(PACKAGE,))
-
-
-SparseZeros = Literal["missing", "zero"]
-
-SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
-"""The two meanings of an entry that a sparse X does not store."""

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,11 @@ else:
     sparse = LazyModule("scipy.sparse")
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
+SparseZeros = Literal["missing", "zero"]
+
+SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
+"""The two meanings of an entry that a sparse X does not store."""
+
 type Categories = dict[int, NDArray[Any]]
 
 _FEW_ROWS = 8
@@ -68,7 +73,7 @@ class InputForm:
     n_features: int
     names: NDArray[np.object_] | None = None
     categories: dict[int, NDArray[Any]] | None = None
-    sparse_zeros: str | None = None
+    sparse_zeros: SparseZeros | None = None
     is_sparse: bool | None = None
     is_open: bool = False
     _codes: ClassVar[dict[int, dict[Any, float]]]

@@ -8,7 +8,7 @@ are calibrated, to a booster that predicts labels from these margins and from la
 from collections.abc import Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self, get_args
+from typing import Any, NotRequired, Self
 
 import numpy as np
 import xgboost as xgb
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from xdcc.base.domains import Choice, Either, Number, Share, check_domain
+from xdcc.base.domains import Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
@@ -33,7 +33,11 @@ from xdcc.chain.order_free_inference import (
     held_out_candidates,
     walk_to,
 )
-from xdcc.chain.order_free_prediction import OrderFreePredictor
+from xdcc.chain.order_free_prediction import (
+    PARAM_DOMAINS,
+    LabelsetPrediction,
+    OrderFreePredictor,
+)
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
@@ -43,11 +47,6 @@ from xdcc.decision.decision_predictor import mean_source
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import out_of_fold
 from xdcc.prediction.predictors import PredictsByKernel
-
-LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
-
-LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
-"""Values of `prediction`."""
 
 _FEW_ROWS = 10_000
 
@@ -173,9 +172,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             "subsample": Share(),
             "n_masks": _AT_LEAST_1,
             "cv": Number(low=2, whole=True),
-            "n_beams": _AT_LEAST_1,
-            "n_draws": _AT_LEAST_1,
-            "prediction": Choice(LABELSET_PREDICTIONS),
+            **PARAM_DOMAINS,
         }
     )
 
@@ -470,7 +467,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             mean_source(self.estimators_, self.calibration_, self.n_features_in_),
             None if booster is None else CompiledBooster.of(booster, int(varied.sum())),
             self.calibration_,
-            {name: getattr(self, name) for name in ("prediction", "n_beams", "n_draws")},
+            {name: getattr(self, name) for name in PARAM_DOMAINS},
             self._seed,
             score,
         )

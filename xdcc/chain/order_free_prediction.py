@@ -1,12 +1,14 @@
 """``OrderFreePredictor``: what an order-free chain predicts, from the margins of all labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.domains import Choice, Domain, Number
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
 from xdcc.base.lazy_import import LazyModule
@@ -26,6 +28,21 @@ from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.predictors import Outputs
 
 special = LazyModule("scipy.special")
+
+
+LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
+
+LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
+"""What can be predicted: the most probable labelset, or that of the best expected metric."""
+
+PARAM_DOMAINS: Mapping[str, Domain] = MappingProxyType(
+    {
+        "prediction": Choice(LABELSET_PREDICTIONS),
+        "n_beams": Number(low=1, whole=True),
+        "n_draws": Number(low=1, whole=True),
+    }
+)
+"""Domains of the parameters that matter in prediction."""
 
 
 @dataclass(frozen=True, eq=False)

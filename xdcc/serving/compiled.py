@@ -4,59 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.learned import Learned
 from xdcc.base.output import Output, in_output_form, set_output
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free_prediction import OrderFreePredictor
-from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.decision.decision_predictor import EstimatorMargins
-from xdcc.distillation import DistilledClassifier
-from xdcc.prediction.predictors import MixtureMargins, threads_for
-from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor, shallow_copy
+from xdcc.prediction.predictors import threads_for
 from xdcc.serving.compiled_parts import CompiledParts
-
-_SERVED = (
-    MultiLabelXGBClassifier,
-    TunedDecisionClassifierCV,
-    MultiLabelClassifier,
-    DistilledClassifier,
-    DynamicChainClassifier,
-    OrderFreeChainClassifier,
-    *SERVED,
-)
-
-_FLAT_MEMBERS = "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels"
-
-
-def _compiled(model: Any) -> CompiledParts:
-    check_is_fitted(model)
-    predictor: Any
-    if isinstance(model, SERVED):
-        predictor = EstimatorPredictor(shallow_copy(model))
-    else:
-        predictor = model._predictor()
-        _check_is_flat(predictor)
-    return CompiledParts(model._input_form, model._output_form, predictor)
-
-
-def _check_is_flat(predictor: Any) -> None:
-    """Raise a TypeError if members of a model have no flat form."""
-    source = getattr(predictor, "source", None)
-    if isinstance(source, EstimatorMargins):
-        raise TypeError(
-            f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {source.not_flat}."
-        )
-    if isinstance(predictor, OrderFreePredictor) and not isinstance(source, MixtureMargins):
-        raise TypeError(
-            f"CompiledModel serves order-free chains on ensembles of {_FLAT_MEMBERS}, not of "
-            "DynamicChainClassifier."
-        )
 
 
 @documented
@@ -128,14 +82,11 @@ class CompiledModel:
     classes_ = Learned[NDArray[Any]]("_output_form", "classes")
 
     def __init__(self, model: Any, *, n_jobs: int | None = None) -> None:
-        if type(model) not in _SERVED:
-            raise TypeError(
-                f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in _SERVED[:-1])} "
-                f"or {_SERVED[-1].__name__}, not "
-                f"{type(model).__module__}.{type(model).__name__}."
-            )
+        from xdcc.serving.compiling import compile_model  # imports all estimators
+
+        parts = compile_model(model)
         check_domain("n_jobs", n_jobs, Threads())
-        self._begin(_compiled(model), n_jobs)
+        self._begin(parts, n_jobs)
 
     def _begin(self, parts: CompiledParts, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs

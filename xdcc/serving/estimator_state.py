@@ -22,15 +22,25 @@ kind           content
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from xdcc.base.lazy_import import LazyModule
 from xdcc.serving.archive import KINDS
-from xdcc.serving.known_classes import KNOWN_CLASSES, NAMES
+from xdcc.serving.compiled_classes import COMPILED_CLASSES
+from xdcc.serving.known_class import KnownClass
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from sklearn import base
+
+    from xdcc.serving import known_classes
+else:
+    base = LazyModule("sklearn.base")
+    xgb = LazyModule("xgboost")
+    known_classes = LazyModule("xdcc.serving.known_classes")
 
 type Upgrade = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
@@ -52,7 +62,7 @@ class State:
 
     objects: list[Any] = field(default_factory=list)
     arrays: Sequence[NDArray[Any]] = ()
-    boosters: Sequence[xgb.Booster] = ()
+    boosters: "Sequence[xgb.Booster]" = ()
 
 
 def take_apart(value: Any) -> State:
@@ -79,12 +89,13 @@ def put_together(state: State, upgrade: Upgrade = lambda _, attributes: attribut
     made: list[Any] = []
     for entry in state.objects:
         name, attributes = _fields(entry, "class", "attributes")
-        if not isinstance(name, str) or name not in KNOWN_CLASSES:
+        known = _known_class(name) if isinstance(name, str) else None
+        if known is None:
             raise ValueError(f"{name!r} is not a known class")
         if not isinstance(attributes, dict):
             raise ValueError(f"the attributes of a {name} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
-        made.append(KNOWN_CLASSES[name].make(upgrade(name, values)))
+        made.append(known.make(upgrade(name, values)))
     return made[-1]
 
 
@@ -97,10 +108,10 @@ class _TakenApart:
 
     def reference(self, value: Any, place: str) -> Any:
         if id(value) not in self._numbers:
-            name = NAMES[type(value)]
+            name = known_classes.NAMES[type(value)]
             attributes = {
                 key: self.plain(entry, f"{place}.{key}")
-                for key, entry in KNOWN_CLASSES[name].attributes_of(value).items()
+                for key, entry in known_classes.KNOWN_CLASSES[name].attributes_of(value).items()
             }
             self._numbers[id(value)] = len(self.objects)
             self.objects.append({"class": name, "attributes": attributes})
@@ -115,7 +126,7 @@ class _TakenApart:
             return value
         if isinstance(value, np.random.RandomState) or _are_callbacks(value):
             return None
-        if type(value) in NAMES:
+        if type(value) in known_classes.NAMES:
             return self.reference(value, place)
         if isinstance(value, list):
             return [self.plain(entry, place) for entry in value]
@@ -152,7 +163,7 @@ def _are_callbacks(value: Any) -> bool:
 
 def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-    if isinstance(value, BaseEstimator):
+    if isinstance(value, base.BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
             f"{place} is a {kind} of {library}. What it has learned can only be pickled, and "
@@ -209,6 +220,12 @@ def _array_of_objects(content: Any, state: State, made: Sequence[Any]) -> NDArra
     array = np.empty(len(entries), dtype=object)
     array[:] = [_value(entry, state, made) for entry in entries]
     return array.reshape(shape)
+
+
+def _known_class(name: str) -> KnownClass | None:
+    """Find a class by its name; import estimators if it is none of a compiled model."""
+    found = COMPILED_CLASSES.get(name)
+    return known_classes.KNOWN_CLASSES.get(name) if found is None else found
 
 
 def _fields(value: Any, *names: str) -> list[Any]:
