@@ -43,7 +43,7 @@ from xdcc.base.domains import Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, ignore_identifiers, learn_features
 from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
-from xdcc.base.input_form import Categories, InputForm
+from xdcc.base.input_form import Categories, InputForm, SparseZeros
 from xdcc.base.kept import kept
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels, check_labels, check_labels_as_in_fit
@@ -195,7 +195,7 @@ class CheckedEstimator(BaseEstimator):
         set_output(self, predict)
         return self
 
-    def _sparse_zeros(self) -> str | None:
+    def _sparse_zeros(self) -> SparseZeros | None:
         """Return the meaning of entries that a sparse X does not store, see `features.py`."""
         return None
 
@@ -272,7 +272,7 @@ class CheckedEstimator(BaseEstimator):
 
     def _check_changed_params(self) -> None:
         """Check parameters again if one was changed after `fit`."""
-        params = tuple([getattr(self, name) for name in _param_names(type(self))])
+        params = tuple([getattr(self, name) for name in _param_names(type(self))])  # type: ignore[arg-type]
         kept(self, "params", params, self._check_params)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -21,6 +21,8 @@ from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import leave_features
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import SparseZeros
+from xdcc.base.kept import kept
 from xdcc.base.labels import check_labels
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
@@ -92,7 +94,7 @@ class Decider(MultiLabelEstimator):
         given = self._given()
         return given is None or getattr(given, "_takes_entry_weights", False)
 
-    def _sparse_zeros(self) -> str | None:
+    def _sparse_zeros(self) -> SparseZeros | None:
         given = self._given()
         if given is None:
             return "missing"
@@ -186,16 +188,25 @@ class DecidingEnsemble(RuleClassifier):
 
     def _metric_of_labels(self) -> MetricLike:
         """Return the metric; costs by name as costs of each label, checked."""
-        if not isinstance(self.measure, LabelCosts):
-            return self.measure
-        costs = self.measure.named(self.label_names_.tolist())
-        costs.prices(self.n_labels_)
-        return costs
+        measure = self.measure
+        if not isinstance(measure, LabelCosts):
+            return measure
+
+        def named() -> LabelCosts:
+            costs = measure.named(self.label_names_.tolist())
+            costs.prices(self.n_labels_)
+            return costs
+
+        return kept(self, "metric", (measure, self._output_form), named)
 
     def _constraints_of_labels(self) -> LabelConstraints | None:
         """Return the constraints by the positions of labels; None if there are none."""
-        found = LabelConstraints.of(self.constraints, self.label_names_.tolist())
-        return found if found.names else None
+
+        def found() -> LabelConstraints:
+            return LabelConstraints.of(self.constraints, self.label_names_.tolist())
+
+        constraints = kept(self, "constraints", (self.constraints, self._output_form), found)
+        return constraints if constraints.names else None
 
     def _report_constraints(self, data: FitData, folds: NDArray[np.intp]) -> None:
         """Set `constraints_`, from margins out of fold, the X of `data`."""
