@@ -383,7 +383,7 @@ def _of_another_label(manifest, members):
         (_with_part("InputForm", "n_features", True), "n_features of a InputForm is a bool"),
         (_with_part("InputForm", "n_features", 6), "number of features does not fit"),
         (_with_part("InputForm", "n_features", 0), "n_features_in_ does not fit"),
-        (_with_part("InputForm", "sparse_zeros", "seven"), "sparse_zeros does not fit"),
+        (_with_part("InputForm", "sparse_zeros", "seven"), "sparse_zeros of a InputForm is a str"),
         (_with_part("InputForm", "is_sparse", None), "sparse_X_ does not fit"),
         (_with_part("LabelForm", "is_named", 1), "is_named of a LabelForm is an int"),
         (_with_attribute("n_rounds_", 5), "n_rounds_ does not fit"),

@@ -5,6 +5,7 @@ Estimators are not among them, except where an estimator's own kernel predicts
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from xdcc.automatic.compiled_joint_labelset import CompiledJointLabelset
 from xdcc.base.input_form import InputForm
@@ -34,7 +35,7 @@ from xdcc.serving.compiled_estimator import EstimatorPredictor
 from xdcc.serving.compiled_parts import CompiledParts
 from xdcc.serving.known_class import KnownClass, known_part
 
-_NARROWER = {
+_NARROWER: Mapping[type, Mapping[str, Any]] = {
     DecisionPredictor: {
         "source": MixtureMargins | ChainMargins,
         "rule": AnyRule | CompiledJointLabelset,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
@@ -41,6 +42,12 @@ _FLAT_MEMBERS = "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and Logis
 
 def compile_model(model: Any) -> CompiledParts:
     """Flatten a fitted model, as :class:`~xdcc.serving.CompiledModel` describes it."""
+    if isinstance(model, Pipeline):
+        listed = [f"{name!r} ({type(step).__name__})" for name, step in model.steps[:-1]]
+        raise TypeError(
+            f"CompiledModel cannot compile the steps {', '.join(listed)} of a pipeline. Compile "
+            "its last step, pipeline[-1], and give it what the others make of X."
+        )
     if type(model) not in _SERVED:
         raise TypeError(
             f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in _SERVED[:-1])} "
