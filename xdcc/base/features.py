@@ -177,6 +177,15 @@ def ignore_identifiers(form: InputForm, X: Features) -> tuple[InputForm, Feature
     """Make columns missing that have a category for almost every row, with a warning.
 
     They identify rows and tell nothing about others. In the form they have no categories.
+
+    Examples
+    --------
+    >>> ids = pd.DataFrame({"id": pd.Categorical([f"row {i}" for i in range(60)])})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     form, X = ignore_identifiers(*learn_features(ids, "Model", takes_categories=True))
+    >>> form.categories, np.isnan(X).all()
+    ({0: array([], dtype=object)}, np.True_)
     """
     if form.categories is None or sparse.issparse(X):
         return form, X

@@ -6,8 +6,8 @@ kernels can take as it is, in a few microseconds: arrays, sparse matrices and fr
 those in ``fit``, and rows as dicts. Whatever else comes goes through the check, which also raises
 the errors.
 
-This module imports NumPy alone: what X cannot be before pandas or SciPy are imported need not be
-looked for.
+This module imports NumPy alone. X can be a DataFrame or a sparse matrix only if pandas or SciPy
+have been imported before.
 """
 
 import sys
@@ -114,11 +114,10 @@ class InputForm:
 
         `estimator` is the name that messages give the class whose method was called.
         """
+        if is_rows_as_dicts(X) and not self.is_open:
+            return self._of_dicts(X, estimator).astype(np.float32)
         from xdcc.base.features import check_features  # imports pandas, SciPy and scikit-learn
 
-        if is_rows_as_dicts(X) and not self.is_open:
-            X = self._of_dicts(X, estimator)
-            return np.ascontiguousarray(X, np.float32)
         return check_features(self, X, estimator)
 
     def read(self, X: Any, estimator: str, *, warns_of_names: bool = True) -> Any:
@@ -295,7 +294,13 @@ def checked_rows(rows: Any, n_features: int) -> Any:
 
 
 def values_left_out(columns: Sequence[Any] | Mapping[Any, Any]) -> str:
-    """Return the warning of categories that did not occur in ``fit``, in some columns."""
+    """Return the warning of categories that did not occur in ``fit``, in some columns.
+
+    Examples
+    --------
+    >>> values_left_out(["colour"])
+    "Values that did not occur in fit, in column 'colour' of X. They are taken as missing."
+    """
     return (
         f"Values that did not occur in fit, in column {_listed(columns)} of X. They are taken as "
         "missing."

@@ -26,6 +26,15 @@ def set_output(estimator: Any, predict: Output | None) -> None:
     """Set the form of the predictions of an estimator; None changes nothing.
 
     A ValueError says that it is not one of :data:`OUTPUTS`.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     pass
+    >>> model = Model()
+    >>> set_output(model, "polars")
+    >>> model._sklearn_output_config
+    {'predict': 'polars'}
     """
     if predict is not None:
         check_domain("predict", predict, Choice(OUTPUTS))

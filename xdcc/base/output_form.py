@@ -82,6 +82,11 @@ class TargetForm:
         Whether the names are those of a DataFrame, by which other data are matched.
     is_single : bool
         Whether Y had one dimension.
+
+    Examples
+    --------
+    >>> TargetForm(np.array(["price", "weight"], object), is_named=True, is_single=False).n_targets
+    2
     """
 
     names: NDArray[np.object_]
@@ -106,6 +111,11 @@ class ClassForm:
     ----------
     classes : array of shape (n_classes,)
         The classes, sorted.
+
+    Examples
+    --------
+    >>> ClassForm(np.array(["blue", "red"])).column_names(2, 2)
+    array(['blue', 'red'], dtype='<U4')
     """
 
     classes: NDArray[Any]
