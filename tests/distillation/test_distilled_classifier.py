@@ -351,7 +351,7 @@ BAD = {
         lambda t: t,
         {"X": np.zeros((200, 3))},
         ValueError,
-        "X has 3 features, but SketchedExtraTreesClassifier is expecting 8",
+        "X has 3 features, but TunedDecisionClassifierCV is expecting 8",
     ),
     "other rows": (
         lambda t: t,
@@ -382,7 +382,7 @@ BAD = {
         lambda t: t,
         {"X_unlabelled": np.zeros((2, 3))},
         ValueError,
-        "X has 3 features, but MultiLabelXGBClassifier is expecting 8",
+        "X has 3 features, but DistilledClassifier is expecting 8",
     ),
     "share": (
         lambda t: t,

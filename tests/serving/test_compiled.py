@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.reference import prediction as reference
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
+from xdcc.base import features
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.comparators.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.data import make_multilabel
@@ -25,7 +29,7 @@ from xdcc.decision import LabelCosts, Recall, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.serving import CompiledModel, compiled
+from xdcc.serving import CompiledModel
 
 MEMBERS = {
     "booster": MultiLabelXGBClassifier(n_estimators=6, max_depth=3),
@@ -45,14 +49,19 @@ def short_of_time(X, Y):
         return MultiLabelClassifier(time_budget=1e-3, cv=2).fit(X, Y)
 
 
+def as_compiled(model, error):
+    """The message of a compiled model: it has its own name."""
+    return str(error).replace(type(model).__name__, "CompiledModel")
+
+
 def assert_same(model, X, *, exact):
     """Compare a compiled model and the model itself with the reference."""
     compiled_model, tolerance = CompiledModel(model), 0 if exact else 1e-6
     margins, found = reference.margins(model, X), compiled_model.decision_function(X)
     assert found.dtype == margins.dtype
     np.testing.assert_allclose(found.reshape(margins.shape), margins, rtol=0, atol=tolerance)
-    proba = model._proba_in_form_of_y(reference.proba(model, X))
-    labels = model._labels_in_form_of_y(reference.labels(model, X))
+    proba = model._output_form.proba(reference.proba(model, X))
+    labels = model._output_form.labels(reference.labels(model, X))
     for each in (compiled_model, model):
         np.testing.assert_allclose(each.predict_proba(X), proba, rtol=0, atol=tolerance)
         decided = each.predict(X)
@@ -214,7 +223,7 @@ def test_rows_of_an_array_do_without_the_check(monkeypatch):
     def stop(*_):
         raise AssertionError
 
-    monkeypatch.setattr(compiled, "check_features", stop)
+    monkeypatch.setattr(features, "check_features", stop)
     for dtype in (np.float32, np.float64):
         X = data.X[:1].astype(dtype)
         np.testing.assert_array_equal(compiled_model.predict(X), expected)
@@ -342,13 +351,13 @@ def test_sparse_rows_do_without_the_check(monkeypatch):
             model.predict(wrong)
         with pytest.raises(type(expected.value)) as found:
             compiled_model.predict(wrong)
-        assert str(found.value) == str(expected.value)
+        assert str(found.value) == as_compiled(model, expected.value)
     expected = reference.margins(model, X)
 
     def stop(*_):
         raise AssertionError
 
-    monkeypatch.setattr(compiled, "check_features", stop)
+    monkeypatch.setattr(features, "check_features", stop)
     np.testing.assert_array_equal(compiled_model.decision_function(X), expected)
     np.testing.assert_array_equal(compiled_model.decision_function(X[:1]), expected[:1])
     with pytest.raises(AssertionError):
@@ -432,7 +441,7 @@ def test_bad_input_gets_the_error_of_the_model():
                 model.predict(wrong)
             with np.errstate(over="ignore"), pytest.raises(expected.type) as found:
                 compiled_model.predict(wrong)
-            assert str(found.value) == str(expected.value)
+            assert str(found.value) == as_compiled(model, expected.value)
 
 
 def test_what_cannot_be_compiled_is_named():
@@ -447,6 +456,10 @@ def test_what_cannot_be_compiled_is_named():
     foreign.fit(data.X, data.Y[:, 0])
     with pytest.raises(TypeError, match="LogisticRegression"):
         CompiledModel(foreign)
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), MultiLabelXGBClassifier())
+    message = r"the steps 'simpleimputer' \(SimpleImputer\), 'standardscaler' \(StandardScaler\) of"
+    with pytest.raises(TypeError, match=message):
+        CompiledModel(pipeline)
     X = np.where(np.arange(10) == 0, np.round(data.X), data.X)
     discrete = SketchedExtraTreesClassifier(n_estimators=5, categorical_features=[0])
     with pytest.raises(TypeError, match="categorical_features"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from xdcc.base.output_form import LabelForm
 from xdcc.base.stored import stored, stored_class
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
@@ -218,7 +219,7 @@ class Counted:
 def test_declarations_of_classes_and_their_bases():
     chain = stored_class(DynamicChainClassifier)
     assert get_args(chain.fitted["boosters_"])[0] == list[list[xgb.Booster]]
-    assert chain.fitted["n_labels_"] is int
+    assert chain.fitted["_output_form"] is LabelForm
     assert "stop_scores_" in chain.optional
     assert "n_estimators" in chain.params
     assert set(stored_class(KnownLabelsets).params) == {"labelsets", "counts"}
@@ -259,8 +260,8 @@ def test_an_estimator_is_fitted_or_not(rows):
     known = stored_class(MultiLabelXGBClassifier)
     assert vars(known.make(known.attributes_of(model))) == vars(model)
     attributes = known.attributes_of(model.fit(rows.X, rows.Y))
-    del attributes["classes_"]
-    with pytest.raises(ValueError, match="lacks its classes_"):
+    del attributes["_output_form"]
+    with pytest.raises(ValueError, match="lacks its _output_form"):
         known.make(attributes)
 
 
@@ -273,6 +274,6 @@ def test_files_of_earlier_versions_lack_parameters_that_came_later():
     again = known.make(stored)
     assert again.callbacks is None
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    del stored["n_labels_"]
-    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its n_labels_"):
+    del stored["_output_form"]
+    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its _output_form"):
         known.make(stored)

@@ -9,7 +9,7 @@ import pytest
 import xgboost as xgb
 from sklearn.exceptions import NotFittedError
 
-from xdcc.base.categories import feature_types
+from xdcc.base.output_form import ClassForm, TargetForm
 from xdcc.boosting import MultiClassXGBClassifier, MultiTargetXGBRegressor
 from xdcc.boosting.regressor import OBJECTIVES
 from xdcc.explain import shap_values
@@ -58,7 +58,7 @@ MODELS = models()
 
 def stock(model, rows, **arguments):
     """Predict by XGBoost, (n_samples, n_outputs)."""
-    matrix = xgb.DMatrix(model._check_X(rows), feature_types=feature_types(model))
+    matrix = xgb.DMatrix(model._check_X(rows), feature_types=model._input_form.feature_types)
     end = model.best_iteration_ + 1
     return model.booster_.predict(
         matrix, iteration_range=(0, end), validate_features=False, strict_shape=True, **arguments
@@ -81,10 +81,20 @@ def test_model_files(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "attribute", "value", "message"),
     [
-        ("regressor", "n_targets_", 2, "the names of outputs|target_names_"),
+        (
+            "regressor",
+            "_output_form",
+            TargetForm(np.array(["x"], object), is_named=True, is_single=False),
+            "number of outputs",
+        ),
         ("regressor", "best_iteration_", 4, "best_iteration_"),
-        ("regressor", "_has_one_target", True, "_has_one_target"),
-        ("classes", "classes_", np.array(["a", "b"]), "number of outputs"),
+        (
+            "regressor",
+            "_output_form",
+            TargetForm(np.array(["x", "y", "z"], object), is_named=True, is_single=True),
+            "is_single",
+        ),
+        ("classes", "_output_form", ClassForm(np.array(["a", "b"])), "number of outputs"),
         ("classes", "booster_", MODELS["regressor"].booster_, "number of outputs"),
         ("regressor", "booster_", MODELS["classes"].booster_, "number of outputs"),
     ],

@@ -6,8 +6,21 @@ and those of the user. `search.py` trains it on the same folds, `mixture.py` mix
 `classifier.py` is the estimator.
 """
 
-from xdcc.automatic.classifier import MultiLabelClassifier
-from xdcc.automatic.family import Candidate, MemberFamily
-from xdcc.automatic.shape import Shape
+from typing import TYPE_CHECKING
+
+from xdcc.base.lazy_import import on_first_use
+
+if TYPE_CHECKING:
+    from xdcc.automatic.classifier import MultiLabelClassifier
+    from xdcc.automatic.family import Candidate, MemberFamily
+    from xdcc.automatic.shape import Shape
+else:
+    __getattr__ = on_first_use(
+        __name__,
+        Candidate="family",
+        MemberFamily="family",
+        MultiLabelClassifier="classifier",
+        Shape="shape",
+    )
 
 __all__ = ["Candidate", "MemberFamily", "MultiLabelClassifier", "Shape"]

@@ -401,7 +401,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         >>> board.columns.tolist()
         ['candidate', 'log_loss', 'share', 'fit_seconds', 'predict_seconds']
         """
-        check_is_fitted(self, self._fitted_attribute)
+        check_is_fitted(self)
         table = pd.DataFrame(self.summary_)
         seconds = table.groupby("candidate")["seconds"].sum()
         # Of several trials with other seeds, the one that is in the mixture, or else the first.
@@ -449,7 +449,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         NotFittedError
             Before `fit`.
         """
-        check_is_fitted(self, self._fitted_attribute)
+        check_is_fitted(self)
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
@@ -482,9 +482,6 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
 
     def _check_metric(self) -> None:
         check_domain("measure", self.measure, Either(MetricName(), ProbaMetricName()))
-
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier()
 
     def _trained_on(self, data: FitData) -> Self:
         if self.distil:  # the mixture is no longer there

@@ -10,13 +10,14 @@ medical.
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.automatic.boosters import PER_TREE, PER_VISIT
+from xdcc.automatic.compiled_joint_labelset import JOINT, N_BEAMS, CompiledJointLabelset
 from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.kept import kept
@@ -24,7 +25,7 @@ from xdcc.base.state_checks import check_boosters, require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Of
 from xdcc.chain.label_booster import CompiledBooster
-from xdcc.chain.order_free_inference import LabelsetScore, held_out_candidates
+from xdcc.chain.order_free_inference import held_out_candidates
 from xdcc.chain.order_free_training import (
     folds_to_leave_out,
     order_free_params,
@@ -33,13 +34,10 @@ from xdcc.chain.order_free_training import (
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.rule import Decides, MetricLike, Rule
+from xdcc.decision.rule import MetricLike, Rule
 from xdcc.decision.rule_choice import RuleTrial, trial_of
-from xdcc.prediction._kernel import LabelsetSearch
 
-JOINT = 0.5
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
-N_BEAMS = 8
 _LEARNING_RATE = 0.1
 """Twice that of a chain by itself: half as many boosting rounds."""
 _MOST_ROUNDS = 500
@@ -86,52 +84,18 @@ class JointLabelset(Rule):
         """The weight of the prior."""
         return {"prior": self.prior}
 
-    def flat(self) -> "CompiledJointLabelset":
+    def flat(self) -> CompiledJointLabelset:
         """Return the rule with a flat booster."""
-        return kept(self, "flat", (self.booster,), lambda: CompiledJointLabelset.of(self))
+
+        def make() -> CompiledJointLabelset:
+            booster = CompiledBooster.of(self.booster, int(self.constant.varied.sum()))
+            return CompiledJointLabelset(booster, self.constant, self.known, self.prior)
+
+        return kept(self, "flat", (self.booster,), make)
 
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         return self.flat().decide(margins)
-
-
-@stored
-@dataclass(frozen=True, eq=False)
-class CompiledJointLabelset(Decides):
-    """`JointLabelset` with a flat booster.
-
-    Attributes
-    ----------
-    booster : CompiledBooster
-    constant, known, prior
-        The attributes of `JointLabelset`.
-    """
-
-    booster: Annotated[CompiledBooster, Of(n_outputs="constant.n_varied")]
-    constant: ConstantLabels
-    known: Annotated[KnownLabelsets, Of(n_labels="constant.n_varied")]
-    prior: float
-    _search: ClassVar[LabelsetSearch]
-
-    def _check_labels(self, n_labels: int) -> None:
-        require(self.constant.n_labels == n_labels, "constant labels of the rule")
-
-    @classmethod
-    def of(cls, rule: JointLabelset) -> Self:
-        """Flatten the booster of a rule."""
-        booster = CompiledBooster.of(rule.booster, rule.constant.n_varied)
-        return cls(booster, rule.constant, rule.known, rule.prior)
-
-    def __post_init__(self) -> None:
-        """Make the search."""
-        score = LabelsetScore(JOINT, self.prior, self.known)
-        object.__setattr__(self, "_search", self.booster.search(N_BEAMS, score))
-
-    def decide(self, margins: Any) -> NDArray[np.int8]:
-        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
-        labels = np.zeros(margins.shape, dtype=np.int8)
-        labels[:, self.constant.varied] = self._search.decide(margins[:, self.constant.varied])
-        return self.constant.in_labels(labels)
 
 
 def chain_seconds(shape: Shape) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdcc.automatic.mixture import Member
-from xdcc.base.row_reader import checked_rows
+from xdcc.base.input_form import checked_rows
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.decision_predictor import mean_source
 from xdcc.prediction._kernel import INFINITE_MARGINS

@@ -43,6 +43,7 @@ from xdcc.base.bins import SharedBins
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
+from xdcc.base.input_form import InputForm
 from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
 from xdcc.base.process import late_interrupt
 from xdcc.base.progress import progress_bar
@@ -550,17 +551,8 @@ class Search:
         """Train a second level on the members' margins, and keep it if it helps."""
         begun = time.perf_counter()
         features = self._mixture.features
-        learned = {
-            name: value
-            for name, value in self._data.learned.items()
-            if name not in ("feature_names_in_", "categories_")
-        }
-        of_margins = self._data._replace(
-            X=features,
-            feature_types=None,
-            bins=SharedBins(),
-            learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
-        )
+        form = InputForm(features.shape[1], sparse_zeros="missing", is_sparse=False)
+        of_margins = self._data._replace(X=features, input_form=form, bins=SharedBins())
         found = self._train(candidate, of_margins, len(self._table), Watch(self._budget))
         if found is None:
             return

@@ -118,7 +118,7 @@ class BoosterEstimator(CheckedEstimator):
         super().set_params(**{n: v for n, v in params.items() if n not in further})
         return self
 
-    def _sparse_zeros(self) -> str | None:
+    def _sparse_zeros(self) -> SparseZeros | None:
         return self.sparse_zeros
 
     def _check_state(self) -> None:

@@ -1,12 +1,14 @@
-"""Imports packages of xdcc on first use, and knows where its public names are.
+"""Imports on first use: packages of xdcc, and large libraries that many tasks do without.
 
-The names stand once, in the stub of the package, which type checkers read, too.
+The public names of xdcc stand once, in the stub of the package, which type checkers read, too.
 """
 
 import ast
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 _ROOT = "xdcc"
 _FOLDER = Path(__file__).parents[1]
@@ -51,3 +53,57 @@ def import_package(name: str) -> ModuleType:
                 "in another folder or with -P, or compile the sources with: pip install -e ."
             ) from error
         raise
+
+
+def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
+    """Make the ``__getattr__`` of a package that imports some of its names on first use.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    **modules : str
+        For each name the module of the package that defines it.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> on_first_use("xdcc.base", Learned="learned")("Learned").__module__
+    'xdcc.base.learned'
+    """
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{modules[name]}"), name)
+
+    return find
+
+
+class LazyModule:
+    """A module of another library that is imported when something of it is first used.
+
+    What predicts from a mapped model imports NumPy alone; what it imports beside are functions that
+    train, in the same modules. Annotations of functions have to be text.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module.
+
+    Examples
+    --------
+    >>> LazyModule("json").dumps([1])
+    '[1]'
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._name), name)
+        vars(self)[name] = value
+        return value

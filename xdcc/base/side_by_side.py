@@ -28,14 +28,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import sklearn
-import xgboost as xgb
-from threadpoolctl import threadpool_limits
-from xgboost import collective
-
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.threads import at_least_threads, n_threads, thread_limit
+
+if TYPE_CHECKING:
+    import sklearn
+    import threadpoolctl
+    import xgboost as xgb
+    from xgboost import collective
+else:
+    sklearn = LazyModule("sklearn")
+    threadpoolctl = LazyModule("threadpoolctl")
+    xgb = LazyModule("xgboost")
+    collective = LazyModule("xgboost.collective")
 
 type Step = Callable[[], object]
 
@@ -470,7 +477,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _Blas.lock:
         if _Blas.n_blocks == 0:
-            _Blas.before = threadpool_limits(1, "blas")
+            _Blas.before = threadpoolctl.threadpool_limits(1, "blas")
         _Blas.n_blocks += 1
     try:
         yield

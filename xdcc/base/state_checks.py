@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 
@@ -97,7 +96,7 @@ def check_categories(categories: NDArray[Any], what: str) -> None:
     --------
     >>> check_categories(np.array(["a", "b"]), "categories_")
     """
-    require(categories.ndim == 1 and pd.Index(categories).is_unique, what)
+    require(categories.ndim == 1 and len(set(categories.tolist())) == len(categories), what)
 
 
 def check_boosters(

@@ -6,11 +6,17 @@ is used as a whole: for the bins of X, and for the mean of a metric over rows.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 type WeightArray = NDArray[np.floating]
 

@@ -12,12 +12,17 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 
+from xdcc.base.lazy_import import LazyModule
 from xdcc.boosting._booster_scan import Trees, scan
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
 _DEEPEST = 32
 """Limit on nested brackets; models of XGBoost have ten."""
@@ -85,7 +90,7 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
 
 def read_booster(
     file: str | os.PathLike[str] | bytes | bytearray, params: Mapping[str, Any] | None = None
-) -> xgb.Booster:
+) -> "xgb.Booster":
     """Check a booster file and read it.
 
     Parameters

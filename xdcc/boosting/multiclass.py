@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import xgboost as xgb
@@ -18,9 +18,9 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
-from xdcc.base.state_checks import require
+from xdcc.base.learned import Learned
+from xdcc.base.output_form import ClassForm
 from xdcc.base.stored import stored
-from xdcc.base.stored_types import Shape
 from xdcc.boosting.output_predictors import ClassPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
 from xdcc.boosting.sketch_choice import choose_sketch
@@ -113,14 +113,9 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    classes_: Annotated[NDArray[Any], Shape(None)]
+    _output_form: ClassForm
 
-    def _check_state(self) -> None:
-        self._check_classes()
-        super()._check_state()
-
-    def _check_classes(self) -> None:
-        require(len(self.classes_) > 1, "classes_")
+    classes_ = Learned[NDArray[Any]]("_output_form", "classes")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: more than two classes."""
@@ -186,7 +181,7 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
 
         {raises_in_predict}
         """
-        return self._proba_in_form_of_y(self._proba(self._read_X(X)))
+        return self._proba(self._read_X(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class.
@@ -200,7 +195,8 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
 
         {raises_in_predict}
         """
-        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
+        labels = self._labels(self._read_X(X))  # which raises NotFittedError before `fit`
+        return self._output_form.labels(labels)
 
     @property
     def _n_outputs(self) -> int:
@@ -212,15 +208,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
 
     def _verbosity(self) -> int:
         return 0
-
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        return self.classes_ if n_dims == 2 else np.array(["class"], dtype=object)
-
-    def _proba_in_form_of_y(self, proba: NDArray[np.float32]) -> NDArray[np.float32]:
-        return proba
-
-    def _labels_in_form_of_y(self, labels: NDArray[np.int64]) -> NDArray[Any]:
-        return np.asarray(self.classes_[labels])
 
     def _make_predictor(self) -> ClassPredictor:
         return ClassPredictor([self._layout()])
@@ -258,7 +245,7 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
             raise ValueError(
                 f"The number of classes has to be greater than one; got one class, {classes[0]!r}."
             )
-        return FitData(None, _codes(codes), None, learned={"classes_": classes})
+        return FitData(None, _codes(codes), None, output_form=ClassForm(classes))
 
     def _check_Y_of(
         self, earlier: Any, X: Features, Y: Any, what: str = "y"

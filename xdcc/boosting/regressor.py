@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import xgboost as xgb
@@ -25,9 +25,9 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
-from xdcc.base.state_checks import require
+from xdcc.base.learned import Learned
+from xdcc.base.output_form import TargetForm
 from xdcc.base.stored import stored
-from xdcc.base.stored_types import Names
 from xdcc.boosting.output_predictors import Link, TargetPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
 from xdcc.boosting.sketch_choice import choose_sketch
@@ -146,17 +146,10 @@ default="reg:squarederror"
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    n_targets_: int
-    target_names_: Annotated[NDArray[np.object_], Names("n_targets_")]
-    _targets_are_named: bool
-    _has_one_target: bool
+    _output_form: TargetForm
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        self._check_targets()
-
-    def _check_targets(self) -> None:
-        require(self.n_targets_ == 1 or not self._has_one_target, "_has_one_target")
+    n_targets_ = Learned[int]("_output_form", "n_targets")
+    target_names_ = Learned[NDArray[np.object_]]("_output_form", "names")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: several targets."""
@@ -217,7 +210,8 @@ default="reg:squarederror"
 
         {raises_in_predict}
         """
-        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
+        targets = self._labels(self._read_X(X))  # which raises NotFittedError before `fit`
+        return self._output_form.labels(targets)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean over the targets of R², the share of the variance that predictions explain.
@@ -267,12 +261,6 @@ default="reg:squarederror"
     @property
     def _objectives(self) -> str:  # type: ignore[override]
         return self.objective
-
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        return self.target_names_
-
-    def _labels_in_form_of_y(self, labels: NDArray[Any]) -> NDArray[np.float64]:
-        return labels[:, 0] if self._has_one_target else labels
 
     def _make_predictor(self) -> TargetPredictor:
         trained = json.loads(self.booster_.save_config())["learner"]["objective"]["name"]
@@ -351,24 +339,24 @@ default="reg:squarederror"
             names = [str(Y.name)]
         else:
             names = [f"target_{j}" for j in range(rows.shape[1])]
-        learned = {
-            "n_targets_": len(names),
-            "target_names_": np.array(names, dtype=object),
-            "_targets_are_named": hasattr(Y, "columns"),
-            "_has_one_target": len(LabelRows(Y).shape) == 1,
-        }
-        return FitData(None, _finite(rows, names, "y"), None, learned=learned)
+        form = TargetForm(
+            np.array(names, dtype=object),
+            is_named=hasattr(Y, "columns"),
+            is_single=len(LabelRows(Y).shape) == 1,
+        )
+        return FitData(None, _finite(rows, names, "y"), None, output_form=form)
 
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
-        listed = ", ".join(map(repr, data.learned["target_names_"][unknown]))
+        listed = ", ".join(map(repr, data.output_form.names[unknown]))
         raise ValueError(f"Unknown (NaN) in every row that counts: target {listed}.")
 
     def _check_Y_of(
         self, earlier: Any, X: Features, Y: Any, what: str = "Y"
     ) -> NDArray[np.float32]:
         Y = as_pandas(Y, what)
-        names = earlier.target_names_.tolist()
-        if earlier._targets_are_named:
+        form = earlier._output_form
+        names = form.names.tolist()
+        if form.is_named:
             Y = labels_in_order(Y, names, what)
         rows = _target_rows(Y)
         if rows.shape[1] != len(names):

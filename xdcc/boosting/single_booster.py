@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
-from xdcc.base.categories import feature_types
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
@@ -296,13 +295,15 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
         return self.booster_[: self.best_iteration_ + 1]
 
     def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
+        types = self._input_form.feature_types
         return [
-            (xgb.DMatrix(X, label=Y, feature_types=feature_types(self)), f"validation_{number}")
+            (xgb.DMatrix(X, label=Y, feature_types=types), f"validation_{number}")
             for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
         ]
 
     def _contributions(self, X: Features) -> Contributions:
-        matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
+        types = self._input_form.feature_types
+        matrix = xgb.DMatrix(X, feature_types=types, nthread=n_threads(self.n_jobs))
         found = (
             self._booster_that_predicts()
             .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
-from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import Choice, Either, Number, Switch
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
+from xdcc.base.package import PACKAGE
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
 from xdcc.base.state_checks import check_boosters, require
@@ -332,7 +332,7 @@ int, default="maxGain"
         {raises_in_predict}
         """
         return (
-            self._proba_in_form_of_y(self._proba_of(state)) for state in self._run(self._check_X(X))
+            self._output_form.proba(self._proba_of(state)) for state in self._run(self._check_X(X))
         )
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
@@ -344,7 +344,7 @@ int, default="maxGain"
             As `predict` of a chain that ends with this round.
         """
         return (
-            self._labels_in_form_of_y(self._decide(self._proba_of(state)))
+            self._output_form.labels(self._decide(self._proba_of(state)))
             for state in self._run(self._check_X(X))
         )
 

@@ -154,7 +154,6 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
     np.float64(1.0)
     """
 
-    _fitted_attribute = "estimators_"
     _domains = MappingProxyType(
         {
             "estimator": Either(DECIDED_FOR, None),
@@ -293,7 +292,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         if known is None:
             return super().predict_proba(X)
         margins, given = self._begin_prediction(self._check_X(X), known)
-        return self._proba_in_form_of_y(self._predictor().marginals(margins, given))
+        return self._output_form.proba(self._predictor().marginals(margins, given))
 
     def predict(self, X: Any, known: Any = None) -> NDArray[Any]:
         """Labels, by `prediction`.
@@ -319,7 +318,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         if known is None:
             return super().predict(X)
         margins, given = self._begin_prediction(self._check_X(X), known)
-        return self._labels_in_form_of_y(self._predictor().decide(margins, given))
+        return self._output_form.labels(self._predictor().decide(margins, given))
 
     def log_prob(self, X: Any, Y: Any) -> Floats:
         """Logarithm of the probability of labelsets.
@@ -340,7 +339,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         {raises_for_labels}
         """
         margins, _ = self._begin_prediction(self._check_X(X), None)
-        truth = check_labels_as_in_fit(self, margins, Y)
+        truth = check_labels_as_in_fit(self._output_form, margins, Y)
         total, predictor = np.zeros(len(margins)), self._predictor()
         for rows, states in predictor.states(margins, np.full_like(truth, np.nan)):
             for step in walk_to(states, predictor.of_varied(truth[rows])):
@@ -417,9 +416,6 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             values[:, step] = decision.proba
         return ChainOrder(order, values)
 
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier() if self.estimator is None else self.estimator
-
     def _first_stage(self, n_rows: int, seed: int) -> Any:
         if self.estimator is not None:
             return self.estimator
@@ -455,7 +451,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         margins = self._outputs(self._predictor(), X)
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
-        return margins, check_labels_as_in_fit(self, margins, known, "known")
+        return margins, check_labels_as_in_fit(self._output_form, margins, known, "known")
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""

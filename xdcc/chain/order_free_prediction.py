@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from xdcc.base.domains import Choice, Domain, Number, check_domain
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Of
@@ -28,6 +28,8 @@ from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.predictors import MarginSource, Outputs
+
+special = LazyModule("scipy.special")
 
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 
@@ -156,7 +158,7 @@ class OrderFreePredictor:
 
     def marginals(self, margins: Outputs, given: Labels) -> Floats:
         """Predict probabilities; those of known labels are 0 and 1."""
-        proba = self.calibration.constant.in_proba(expit(self.log_odds(margins, given)))
+        proba = self.calibration.constant.in_proba(special.expit(self.log_odds(margins, given)))
         return np.where(np.isnan(given), proba, given)
 
     def decide(self, margins: Outputs, given: Labels) -> NDArray[np.int64]:

@@ -10,6 +10,9 @@ as the metric if you know what errors cost, :class:`Precision` and :class:`Recal
 single labels.
 """
 
+from typing import TYPE_CHECKING
+
+from xdcc.base.lazy_import import on_first_use
 from xdcc.decision.bbc_cv import bbc_cv
 from xdcc.decision.constraints import Precision, Recall
 from xdcc.decision.cuts import apply_thresholds
@@ -17,10 +20,18 @@ from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.rule import Rule, RuleData
-from xdcc.decision.threshold_classifier import ThresholdClassifier
 from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label, pcut, per_label_pcut
-from xdcc.decision.tuned_decision import TunedDecisionClassifierCV
+
+if TYPE_CHECKING:
+    from xdcc.decision.threshold_classifier import ThresholdClassifier
+    from xdcc.decision.tuned_decision import TunedDecisionClassifierCV
+else:
+    __getattr__ = on_first_use(
+        __name__,
+        ThresholdClassifier="threshold_classifier",
+        TunedDecisionClassifierCV="tuned_decision",
+    )
 
 __all__ = [
     "KnownLabelsets",

@@ -22,17 +22,20 @@ from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision._log_loss import log_loss_sums
 from xdcc.decision.cuts import Floats
+from xdcc.kernels.logistic import expit
+
+special = LazyModule("scipy.special")
 
 type Bools = NDArray[np.bool_]
 
@@ -193,7 +196,7 @@ def fit_platt(
     largest = np.abs(z).max()
     a, b = _least(look, start if start[0] * largest < _SATURATED else (_SATURATED / largest, 0.0))
     # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
-    return (a, b) if a >= 0 else (0.0, float(logit(sum_1)))
+    return (a, b) if a >= 0 else (0.0, float(special.logit(sum_1)))
 
 
 class _Look(NamedTuple):
@@ -293,7 +296,7 @@ class ConstantLabels(NamedTuple):
 
     def in_margins(self, margins: NDArray[np.floating]) -> Floats:
         """Put their log-odds in place of others, both `(n_samples, n_labels)`; a new array."""
-        return np.where(self.varied, margins, logit(self.proba))
+        return np.where(self.varied, margins, special.logit(self.proba))
 
     def in_proba(self, proba: Floats) -> Floats:
         """Put their probabilities in place of others, in a new array."""

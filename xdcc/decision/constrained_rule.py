@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from xdcc.base.state_checks import check_indices, require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.rule import Decides, MetricLike, Rule, decider_of
+from xdcc.kernels.logistic import expit
 
 
 @stored

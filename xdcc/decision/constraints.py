@@ -21,14 +21,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.stats import beta
 
-from xdcc.base.categories import PACKAGE
 from xdcc.base.domains import Number
 from xdcc.base.fit_data import FitData
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.package import PACKAGE
 from xdcc.base.stored import stored
 from xdcc.decision.cuts import Cuts, Floats
+from xdcc.kernels.logistic import expit
+
+stats = LazyModule("scipy.stats")
 
 NEVER = np.inf
 """The threshold of a label that is never predicted."""
@@ -80,7 +82,7 @@ class _Floor(ABC):
         share = np.where(some, 0.0, -1.0)
         some &= both > 0
         found, n_rows = (both * rows)[some], (among * rows)[some]
-        share[some] = beta.ppf(1 - self.confidence, found, n_rows - found + 1)
+        share[some] = stats.beta.ppf(1 - self.confidence, found, n_rows - found + 1)
         return share
 
 

@@ -6,14 +6,13 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Of
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
-from xdcc.decision.out_of_fold import mean_margins
 from xdcc.decision.rule import Decides
 from xdcc.decision.threshold_rules import ThresholdRule
+from xdcc.kernels.logistic import expit
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
 from xdcc.prediction.predictors import MarginSource, MixtureMargins, Outputs
 
@@ -39,6 +38,8 @@ class EstimatorMargins:
     def margins(self, X: Any, n_threads: int) -> Outputs:
         """Predict margins; each classifier decides how many threads it uses."""
         n_labels = len(self.calibration.slope)
+        from xdcc.decision.out_of_fold import mean_margins  # imports scikit-learn
+
         return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
 
 

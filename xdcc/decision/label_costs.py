@@ -172,7 +172,7 @@ class LabelCosts(Metric):
             If the labels are not as described, or there are other costs than labels.
         """
         data = validation_data(Y_true, Y_pred, sample_weight)
-        sizes = self.named(data.learned["label_names_"].tolist()).entry_sizes(data)
+        sizes = self.named(data.output_form.names.tolist()).entry_sizes(data)
         return -float(sizes[data.known & (data.truth != (data.X == 1))].sum())
 
     def sizes(self, data: FitData) -> Floats:

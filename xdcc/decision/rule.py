@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
@@ -23,6 +22,7 @@ from xdcc.decision.label_metrics import Metric
 from xdcc.decision.labelset_weights import MOST_PAIRS
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.thresholds import threshold_for
+from xdcc.kernels.logistic import expit
 from xdcc.prediction.builder import NotFlat
 
 type MetricLike = str | Metric | Callable[..., float]

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
@@ -15,6 +14,7 @@ from xdcc.decision.cuts import Floats, apply_thresholds
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.rule import Decides, MetricLike, Rule, RuleData
 from xdcc.decision.thresholds import thresholds_for
+from xdcc.kernels.logistic import expit
 
 _SHRINKAGES = (10.0, 30.0, 100.0)
 

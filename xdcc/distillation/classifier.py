@@ -15,7 +15,7 @@ from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Classifier, Either, Number
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.features import Features, check_features
+from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
@@ -201,10 +201,13 @@ optional
     ) -> Self:
         """Train the student of a fitted teacher, on the checked rows that it was trained on."""
         require_plugin(type(self).__name__)
-        seed, n_labels = seed_from(self.random_state), data.Y.shape[1]
-        booster = self._booster(teacher.sparse_zeros, seed)
+        seed, n_labels, form = seed_from(self.random_state), data.Y.shape[1], data.input_form
+        assert form is not None
+        booster = self._booster(form.sparse_zeros or "missing", seed)
         booster._learn_from(data)
-        unlabelled = None if X_unlabelled is None else check_features(booster, X_unlabelled)
+        unlabelled = None
+        if X_unlabelled is not None:
+            unlabelled = form.check(X_unlabelled, type(self).__name__)
         proba = teacher.proba_of_training_rows(data.X, n_labels)
         held_out = rows_to_hold_out(teacher, data, proba, seed)
         constant = teacher.constant(data)
@@ -285,9 +288,6 @@ optional
 
     def _label_gains(self) -> NDArray[np.float64]:
         return self.estimator_._label_gains()
-
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier()
 
     def _predictors(self) -> Sequence[Any]:
         return [self.estimator_]

@@ -14,7 +14,6 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from xdcc.base.checks import PACKAGE
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
@@ -22,6 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.package import PACKAGE
 from xdcc.base.side_by_side import side_by_side
 from xdcc.base.state_checks import require
 from xdcc.base.stored import learned, stored

@@ -6,13 +6,18 @@ read by :mod:`xdcc.serving`, which does not trust them.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
 
+from xdcc.base.lazy_import import LazyModule
 from xdcc.prediction._ubjson import read_ubjson
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
 _NAMES = (
     *("learner", "gradient_booster", "model", "trees", "tree_info"),
@@ -63,7 +68,7 @@ class BoosterTrees(NamedTuple):
     category: NDArray[np.intp]
 
 
-def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
+def read_trees(booster: "xgb.Booster", n_labels: int) -> BoosterTrees:
     """Read the trees of a booster.
 
     Parameters
@@ -112,7 +117,7 @@ def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
     )
 
 
-def start_margins(booster: xgb.Booster, n_features: int) -> NDArray[np.float32]:
+def start_margins(booster: "xgb.Booster", n_features: int) -> NDArray[np.float32]:
     """Ask XGBoost for the margins of a booster without trees: of one round whose leaves are zero.
 
     NumPy's logarithm is rounded in another way than XGBoost's.

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.features import Features
+from xdcc.base.input_form import Features
 from xdcc.base.kept import kept
 from xdcc.base.state_checks import require
 from xdcc.base.stored import stored

@@ -33,7 +33,7 @@ from xdcc.serving.file_parts import (
 )
 
 COMPILED = b"xdcc compiled model "
-_FORMAT = COMPILED + b"1\n"
+_FORMAT = COMPILED + b"2\n"
 _ALIGNMENT, _DIGEST_LENGTH = 64, 32
 _LARGEST_HEADER = 2**25
 """In bytes; parsed JSON takes about twenty times as many."""

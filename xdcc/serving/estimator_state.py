@@ -20,19 +20,30 @@ kind           content
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-import xdcc.serving.other_classes  # noqa: F401  registers them
-from xdcc.base.lazy_import import PUBLIC, import_package
+from xdcc.base.lazy_import import PUBLIC, LazyModule, import_package
 from xdcc.base.stored import stored_class, stored_classes, stored_name
 from xdcc.serving.archive import KINDS
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from sklearn import base
+else:
+    base = LazyModule("sklearn.base")
+    xgb = LazyModule("xgboost")
+
+type Upgrade = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+
+_OF_COMPILED_MODELS = "xdcc.serving.compiled_classes"
+_OF_ESTIMATORS = "xdcc.serving.all_classes"
+"""Modules that register classes."""
 
 
 @dataclass
@@ -52,7 +63,7 @@ class State:
 
     objects: list[Any] = field(default_factory=list)
     arrays: Sequence[NDArray[Any]] = ()
-    boosters: Sequence[xgb.Booster] = ()
+    boosters: "Sequence[xgb.Booster]" = ()
 
 
 def take_apart(value: Any) -> State:
@@ -62,16 +73,18 @@ def take_apart(value: Any) -> State:
     become None.
     Raises a TypeError, which says what and where, if something cannot be stored.
     """
+    import_module(_OF_ESTIMATORS)  # parts of one may be of any class
     apart = _TakenApart()
     apart.reference(value, type(value).__name__)
     return State(apart.objects, apart.arrays, apart.boosters)
 
 
-def put_together(state: State) -> Any:
+def put_together(state: State, upgrade: Upgrade = lambda _, attributes: attributes) -> Any:
     """Turn the result of :func:`take_apart` back into an object: the last one.
 
-    The objects of `state` are not trusted. Raises a TypeError or ValueError if a class, attribute
-    or kind of value is unknown, or something does not fit.
+    `upgrade` makes the attributes of today of those that an earlier version stored, by the name of
+    the class. The objects of `state` are not trusted. Raises a TypeError or
+    ValueError if a class, attribute or kind of value is unknown, or something does not fit.
     """
     if not isinstance(state.objects, list) or not state.objects:
         raise ValueError("there are no objects")
@@ -82,22 +95,23 @@ def put_together(state: State) -> Any:
         if not isinstance(attributes, dict):
             raise ValueError(f"the attributes of a {name} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
-        made.append(stored_class(stored_classes()[name]).make(values))
+        made.append(stored_class(stored_classes()[name]).make(upgrade(name, values)))
     return made[-1]
 
 
 def _import_classes(names: Iterable[Any]) -> None:
-    """Import the packages of the estimators named in a file, and stop if a class is unknown.
+    """Import what registers the classes named in a file, and stop if one is unknown.
 
-    If parts are still missing, the packages of all estimators are imported. A file never says what
-    else to import: other classes have to be registered before it is read.
+    Most files name an estimator of the package, or a compiled model. If parts are still missing,
+    all estimators are imported. A file never says what else to import: other classes have to be
+    registered before it is read.
     """
     wanted = dict.fromkeys(name if isinstance(name, str) else repr(name) for name in names)
     for name in wanted.keys() & PUBLIC.keys():
-        import_package(PUBLIC[name])
-    if not wanted.keys() <= stored_classes().keys():
-        for package in dict.fromkeys(PUBLIC.values()):
-            import_package(package)
+        getattr(import_package(PUBLIC[name]), name)
+    for modules in (_OF_COMPILED_MODELS, _OF_ESTIMATORS):
+        if not wanted.keys() <= stored_classes().keys():
+            import_module(modules)
     for name in wanted:
         if name not in stored_classes():
             hint = ": import the module that registers it" if "." in name else ""
@@ -170,7 +184,7 @@ def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
     if isinstance(value, type):
         kind = f"the class {value.__name__}"
-    if isinstance(value, BaseEstimator):
+    if isinstance(value, base.BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
             f"{place} is a {kind} of {library}. What it has learned can only be pickled, and "

@@ -161,7 +161,7 @@ def _described(
         "xgboost": xgb.__version__,
         "label_names": [str(name) for name in names_of_outputs],
         "output": output,
-        "one_target": getattr(model, "_has_one_target", False),
+        "one_target": getattr(model._output_form, "is_single", False),
         "classes": None if output == "targets" else _plain_classes(model.classes_),
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else list(names),

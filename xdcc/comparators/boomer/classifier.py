@@ -342,7 +342,8 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        return self._proba_in_form_of_y(self._proba(self._read_X(X), n_rules))
+        proba = self._proba(self._read_X(X), n_rules)
+        return self._output_form.proba(proba)
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Predict the probability of each known labelset.
@@ -379,7 +380,7 @@ class BoomerClassifier(MultiLabelEstimator):
         """
         check_is_fitted(self)
         matrix = np.reshape(scores, (-1, self.n_labels_))
-        return self._labels_in_form_of_y(self._labels_of_scores(matrix))
+        return self._output_form.labels(self._labels_of_scores(matrix))
 
     def __str__(self) -> str:
         """Show the parameters and, after `fit`, the rules."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import (
     Choice,
     Classifier,
@@ -21,6 +20,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.labels import check_labels_as_in_fit
+from xdcc.base.package import PACKAGE
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import one_blas_thread, side_by_side
 from xdcc.base.state_checks import require
@@ -193,7 +193,7 @@ class BaseCTBN(MultiLabelEstimator):
         {raises_for_labels}
         """
         checked = self._read_X(X)
-        labels = check_labels_as_in_fit(self, checked, Y)
+        labels = check_labels_as_in_fit(self._output_form, checked, Y)
         with one_blas_thread():
             return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
 
