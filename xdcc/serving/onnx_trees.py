@@ -157,7 +157,7 @@ def tree_nodes(layout: Layout, root: Ints) -> Nodes:
         np.concatenate((np.full(len(slot), -1), ~root[alone], ~children[at_leaf])),
     )
     order = np.lexsort((joined.node, joined.tree))
-    return Nodes(*(column[order] for column in joined))
+    return Nodes._make(column[order] for column in joined)
 
 
 def known_shares(unknown: sparse.csr_array) -> sparse.csr_array | None:
