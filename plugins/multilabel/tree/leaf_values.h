@@ -7,7 +7,7 @@
 #ifndef XDCC_MULTILABEL_LEAF_VALUES_H_
 #define XDCC_MULTILABEL_LEAF_VALUES_H_
 
-#include <algorithm>  // for min
+#include <algorithm>  // for clamp, min
 #include <cstddef>    // for size_t
 #include <cstring>    // for memcpy
 #include <vector>     // for vector
@@ -155,7 +155,11 @@ void AddDerived(LabelGradients const& gradients, common::Span<Index const> indic
 template <typename Index>
 std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradients,
                               std::vector<std::vector<common::Span<Index const>>> const& leaves) {
-  constexpr std::size_t kRows = 2048, kColumns = 2048;  // of a task; its sums stay in cache
+  constexpr std::size_t kColumns = 2048;  // of a task: its sums stay in cache
+  // Rows of a task: several tasks for each thread, but sums are not made and added for few rows.
+  constexpr std::size_t kMostRows = 2048, kFewestRows = 256, kTasksPerThread = 4;
+  auto const n_rows_of_task = std::clamp<std::size_t>(
+      gradients.n_rows / (kTasksPerThread * ctx->Threads()), kFewestRows, kMostRows);
   std::size_t const width = 2 * gradients.n_labels;
   auto const& bounds = gradients.bounds;
   auto const n_all_rows = NumAllRows(ctx, gradients.n_rows);
@@ -165,23 +169,25 @@ std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradient
   struct Task {
     std::size_t leaf;
     common::Span<Index const> rows;
-    std::vector<double> sums;  // empty for the first run of a leaf, which is added in place
+    bool in_place;             // the first run of a leaf
+    std::vector<double> sums;  // of other runs
   };
   std::vector<double> sums(leaves.size() * width, 0.0);
   std::vector<Task> tasks;
   for (std::size_t l = 0; l < leaves.size(); ++l) {
     bool first{true};
     for (auto rows : leaves[l]) {
-      for (std::size_t begin = 0; begin < rows.size(); begin += kRows) {
-        auto const n = std::min(kRows, rows.size() - begin);
-        tasks.push_back({l, rows.subspan(begin, n), std::vector<double>(first ? 0 : width)});
+      for (std::size_t begin = 0; begin < rows.size(); begin += n_rows_of_task) {
+        auto const n = std::min(n_rows_of_task, rows.size() - begin);
+        tasks.push_back({l, rows.subspan(begin, n), first, {}});
         first = false;
       }
     }
   }
   common::ParallelFor(tasks.size(), ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
     auto& task = tasks[t];
-    auto* out = task.sums.empty() ? sums.data() + task.leaf * width : task.sums.data();
+    task.sums.resize(task.in_place ? 0 : width);
+    auto* out = task.in_place ? sums.data() + task.leaf * width : task.sums.data();
     if (!gradients.pairs) {
       AddDerived(gradients, task.rows, grad_shift, hess_shift, out);
       return;

@@ -7,7 +7,7 @@
  */
 #include "sketch.h"
 
-#include <algorithm>  // for all_of, copy, copy_n, max, min, sort, stable_sort, upper_bound
+#include <algorithm>  // for all_of, clamp, copy, copy_n, max, min, sort, stable_sort, upper_bound
 #include <array>      // for array
 #include <cmath>      // for abs, isfinite, sqrt
 #include <cstddef>    // for size_t
@@ -352,7 +352,7 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
                                       AlignedArray<float>* probabilities,
                                       linalg::Matrix<GradientPair>* out, Derive&& derive) const {
   // Gradients are projected while they are in the cache; a thread takes several runs at a time.
-  constexpr std::size_t kRuns = 16;
+  constexpr std::size_t kMostRuns = 16, kTasksPerThread = 4;
   std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_dims_;
   CHECK_LT(k, n);
   out->Reshape(n_rows, k);
@@ -365,13 +365,15 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
   SketchMatrix const by{columns.data(), k, n_padded_};
   auto const* row_weights = loss.weights.Empty() ? nullptr : loss.weights.Data();
   auto const n_together = std::max<std::size_t>(1, kInCache / n);
-  auto const n_tasks = (n_rows + kRuns * n_together - 1) / (kRuns * n_together);
+  auto const n_runs = std::clamp<std::size_t>(
+      NumRuns(n_rows, n_together) / (kTasksPerThread * ctx->Threads()), 1, kMostRuns);
+  auto const n_task_rows = n_runs * n_together, n_tasks = NumRuns(n_rows, n_task_rows);
   std::vector<std::uint8_t> is_finite(n_tasks);
   common::ParallelFor(n_tasks, ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
     // Rows at the end are read from a copy with padding: what follows them may not exist yet.
     auto const n_last = (n_padded_ - 1) / n;
     std::vector<float> last(n_last * n + n_padded_);
-    auto const begin = t * kRuns * n_together, end = std::min(n_rows, begin + kRuns * n_together);
+    auto const begin = t * n_task_rows, end = std::min(n_rows, begin + n_task_rows);
     auto project = [&](float const* rows, std::size_t from, std::size_t n_here) {
       XDCC_BEST_CLONE(ProjectProbabilities)(
           {rows, n_here, n, row_weights ? row_weights + from : nullptr, loss.positive_weight}, by,

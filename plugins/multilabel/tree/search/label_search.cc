@@ -27,6 +27,9 @@
 
 namespace xgboost::multilabel {
 namespace {
+/** @brief Number of tasks of a level whose nodes have lists: some for each thread. */
+std::size_t NumListTasks(std::size_t n_threads) { return 2 * n_threads + 4; }
+
 /** @brief Check that the bins of every feature have numbers of 16 bits. */
 void CheckBins(common::HistogramCuts const& cuts) {
   auto const& ptrs = cuts.Ptrs();
@@ -113,10 +116,9 @@ void LabelSearch::MakeBlocks(common::HistogramCuts const& cuts, bool has_lists) 
   // A block's histogram shares a core's second-level cache with gradients.
   constexpr std::size_t kBinBytes = 2 * QuantisedRows::kNarrow * sizeof(std::int32_t);
   constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
-  constexpr std::size_t kBlocksOfThread = 4;  // of lists
   std::size_t const n_threads = ctx_->Threads();
   std::size_t const n_blocks = collective::IsDistributed()  ? collective::GetWorldSize()
-                               : has_lists && n_threads > 1 ? kBlocksOfThread * n_threads
+                               : has_lists && n_threads > 1 ? NumListTasks(n_threads)
                                                             : n_threads;
   auto const n_bins = (cuts.TotalBins() + n_blocks - 1) / n_blocks;
   blocks_ = MakeFeatureBlocks(cuts, kBinBytes, std::min(kBlockBytes, n_bins * kBinBytes));
@@ -270,8 +272,8 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
     if (!job.has_lists) {
       return n_blocks;
     }
-    // Tasks of about the same size, some for each thread. All of a node's read all of its values.
-    auto const n_tasks = 2 * n_threads + 4;
+    // Tasks of about the same size. All of a node's read all of its values.
+    auto const n_tasks = NumListTasks(n_threads);
     return std::min(n_blocks, n_threads == 1 ? 1 : 1 + n_tasks * n_rows(job) / n_all);
   });
 }
