@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 
@@ -97,6 +96,8 @@ def check_categories(categories: NDArray[Any], what: str) -> None:
     --------
     >>> check_categories(np.array(["a", "b"]), "categories_")
     """
+    import pandas as pd
+
     require(categories.ndim == 1 and pd.Index(categories).is_unique, what)
 
 

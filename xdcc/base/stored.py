@@ -19,8 +19,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_origin, get_type_hints
 
-from sklearn.base import BaseEstimator
-
 from xdcc.base.state_checks import require
 from xdcc.base.stored_types import check_type, constraints_of, is_optional
 
@@ -259,7 +257,7 @@ def _described(cls: Any) -> StoredClass:
         if get_origin(annotation) is not ClassVar
     }
     of_init = inspect.signature(cls).parameters
-    if issubclass(cls, BaseEstimator):
+    if hasattr(cls, "_get_param_names"):  # as scikit-learn's estimators have
         names = cls._get_param_names()
         later = [name for name in names if is_optional(declared.get(name))]
         state = {
