@@ -257,7 +257,7 @@ def _described(cls: Any) -> StoredClass:
         if get_origin(annotation) is not ClassVar
     }
     of_init = inspect.signature(cls).parameters
-    if hasattr(cls, "_get_param_names"):  # an estimator
+    if hasattr(cls, "_get_param_names"):  # as scikit-learn's estimators have
         names = cls._get_param_names()
         later = [name for name in names if is_optional(declared.get(name))]
         state = {
