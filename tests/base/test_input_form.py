@@ -163,6 +163,15 @@ def test_deciders_have_the_form_of_their_classifiers() -> None:
     assert foreign.n_features_in_ == 2
 
 
+def test_rows_for_classifiers_without_a_flat_form() -> None:
+    X = np.asfortranarray(RNG.normal(size=(80, 3)))
+    model = TunedDecisionClassifierCV(KINDS["rules"], cv=2, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), model.predict_proba(X.tolist()))
+    X[7, 1] = np.inf
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        model.predict(X)
+
+
 def test_names_of_several_types() -> None:
     with pytest.raises(TypeError, match=r"input has \['int', 'str'\] as feature name"):
         learn_features(pd.DataFrame({"a": [1.0], 1: [2.0]}), "Model")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.input_form import checked_rows
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Of
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
@@ -35,11 +36,16 @@ class EstimatorMargins:
     calibration: LabelCalibration
     not_flat: str
 
-    def margins(self, X: Any, n_threads: int) -> Outputs:
-        """Predict margins; each classifier decides how many threads it uses."""
-        n_labels = len(self.calibration.slope)
+    def margins(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins; None if X has to be checked. Classifiers decide on their threads."""
         from xdcc.decision.out_of_fold import mean_margins  # imports scikit-learn
 
+        form = getattr(self.estimators[0], "_input_form", None)
+        if form is not None and not form.is_open:
+            X = checked_rows(X, form.n_features)
+            if X is None:
+                return None
+        n_labels = len(self.calibration.slope)
         return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
 
 
