@@ -47,8 +47,8 @@ _RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
 """Learning rates, and the seconds up to which a booster is trained with each."""
 
 _RATES_OF_ONE_FOLD = (0.05, 0.1, 0.2, 0.4)
-"""Learning rates where one fold is enough. With that many rows, boosters that learn fast lose
-little; one that needs more rounds than there is time for loses most."""
+"""Learning rates where one fold is enough: with so many rows, boosters that learn fast lose
+little, and one that needs more rounds than there is time for loses most."""
 
 _RATE_OF_ONE_FOLD = 0.2
 """Learning rate of the first of them without a budget. With a higher one they would have time for
@@ -104,7 +104,7 @@ _PER_LABEL = 2.5e-8
 """Seconds for gradient, margin and log-loss of a row and a label."""
 
 _TREES = ((200, 4.0), (100, 12.0), (60, np.inf))
-"""Trees of a forest for each fold, and the seconds up to which it has that many."""
+"""Trees of a forest for each fold, and the seconds up to which it has so many."""
 
 _PER_DRAW = 6e-9
 """Seconds for a row and a feature that a node of a forest draws."""
@@ -338,7 +338,7 @@ def booster(
 
 
 def first_booster(shape: Shape, longest: float) -> Candidate:
-    """Describe a booster that is a good model after this many seconds, if that is possible.
+    """Describe a booster that is a good model after so many seconds, if that is possible.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def first_booster(shape: Shape, longest: float) -> Candidate:
 
 
 def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | None:
-    """Describe a booster of one fold that learns as slowly as this many rounds allow.
+    """Describe a booster of one fold that learns as slowly as so many rounds allow.
 
     Parameters
     ----------

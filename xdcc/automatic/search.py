@@ -96,8 +96,8 @@ _FOR_LABELSETS = "subset_accuracy"
 """The metric for which the dependence of labels matters."""
 
 _OVERRUN_OF_SECOND_LEVEL = 2.0
-"""Factor of the estimated time that is kept for a second level. Its features are few and strong, so
-it needs about the estimated rounds even where members take ten times their estimates."""
+"""Times its estimate is kept for a second level. Its features are few and strong, so it needs about
+as many rounds as estimated even where the members take ten times their estimates."""
 
 _LEAST_ROWS = 300
 """With fewer rows, models of all rows were no better than those of the folds."""
@@ -121,7 +121,7 @@ _SHORTEST_STEP = 1e-6
 """Seconds; the clock may show less."""
 
 _MOST_FAILURES = 12
-"""The search ends when this many candidates in turn have not entered the mixture."""
+"""The search ends when so many candidates in turn have not entered the mixture."""
 
 type CandidateCallback = Callable[[dict[str, Any]], object]
 """Called after each candidate with its row of the table; True ends the search."""
@@ -187,7 +187,7 @@ class SearchResult(NamedTuple):
         return [*self.members, *self.stacked]
 
     def sample(self, entries: int) -> "SearchResult":
-        """Keep a sample of the rows of all workers, of this many entries, for choosing a rule.
+        """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
 
         It has no features and no attributes that `fit` learned.
         """
@@ -229,7 +229,7 @@ class TimeBudget:
         self._slowness: dict[type, float] = {}
 
     def has(self, seconds: float) -> bool:
-        """Return whether more seconds than these are left for training; all workers agree on it."""
+        """Tell whether more than so many seconds are left for training, to all workers."""
         return not self.is_limited or agreed(seconds < self.left())
 
     def reserve(self, seconds: float) -> None:
@@ -237,7 +237,7 @@ class TimeBudget:
         self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
 
     def reserve_more(self, seconds: float) -> bool:
-        """Keep more time for what follows, if that is possible; return whether it is."""
+        """Keep more time for what follows, if that is possible; tell whether it is."""
         possible = self._reserved + seconds <= _MOST_RESERVED * self.seconds
         if possible:
             self._reserved += seconds
@@ -305,7 +305,7 @@ class _Watch:
         self._n_first = 0
 
     def ends(self, n_steps: int) -> bool:
-        """Record the number of steps, and return whether the training has to end."""
+        """Take note of so many steps, and tell whether they have to be enough."""
         self._last = time.perf_counter()
         if not self.n_steps:
             self._first, self._n_first = self._last, n_steps
@@ -315,7 +315,7 @@ class _Watch:
         return self.is_cut
 
     def seconds_per_step(self) -> float:
-        """Return the seconds of a step on the slowest worker.
+        """Return what a step took on the slowest worker.
 
         It does not count what comes before the first one, such as bins, if there are others.
         """
@@ -699,7 +699,7 @@ class Search:
         return enters
 
     def _reserve(self, seconds: float) -> None:
-        """Keep time for what is certain to follow, and this many seconds for something else."""
+        """Keep time for what is certain to follow, and so many seconds for something else."""
         names = self._mixture.names
         for_refit = self._seconds_on_all_rows(names) if self._refit is True else 0.0
         self._budget.reserve(self._for_rules + for_refit + seconds)

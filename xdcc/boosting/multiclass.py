@@ -18,7 +18,7 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
-from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
 
@@ -103,7 +103,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _objectives = "multi:softprob"
     _outputs_are = "classes"
-    _entries = entries_of("classes")
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
     sketch_size: int | Literal["auto"] = "auto"

@@ -24,7 +24,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
-from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
 OBJECTIVES = (
@@ -131,7 +131,6 @@ default="reg:squarederror"
     )
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _outputs_are = "targets"
-    _entries = entries_of("targets")
 
     objective: str = "reg:squarederror"
     huber_slope: float = 1.0

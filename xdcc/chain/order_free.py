@@ -445,7 +445,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         return self.estimators_
 
     def _begin_prediction(self, X: Any, known: Any) -> tuple[Floats, Labels]:
-        """Check the arguments of a prediction; compute margins of the labels that vary."""
+        """Check what is to be predicted; compute margins of the labels that vary."""
         margins = self._outputs(X)
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)

@@ -57,7 +57,7 @@ class Rule(ABC):
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
 
     def flat(self) -> Decides:
-        """Return the fastest function with the results of `decide`."""
+        """Return what decides fastest; `decide` is the same."""
         return self
 
     def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:

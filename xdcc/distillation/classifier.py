@@ -40,11 +40,11 @@ _PATIENCE = 100
 """Boosting rounds without a lower loss on held-out rows after which training ends."""
 
 _TRIAL_SHARE, _MORE_ROUNDS = 0.5, 2
-"""The booster that finds the number of rounds learns from this share of the generated rows. With
-all rows, this many times as many rounds are trained; in inner trials that raised no loss."""
+"""The booster that finds the number of rounds learns from so large a share of the generated rows.
+With more rows so many times as many rounds are needed; inner trials found no loss that rises."""
 
 _TIMED_ROWS = 1000
-"""At most this many rows are predicted to measure the time."""
+"""At most so many rows are predicted to measure the time."""
 
 
 @declares_parameters

@@ -65,7 +65,7 @@ class Teacher:
 
     @property
     def sparse_zeros(self) -> str:
-        """The meaning of an entry that a sparse X does not store."""
+        """What an entry that a sparse X does not store means to it."""
         return getattr(self.reader, "sparse_zeros", "missing")
 
     def data(self, X: Any, Y: Any, sample_weight: Any) -> FitData:

@@ -144,8 +144,8 @@ cdef extern from "labelset_search.h" namespace "xdcc" nogil:
 cdef enum:
     LARGEST_BLOCK = 64     # rows
     BLOCK_VALUES = 32768   # of the slots of a block: 128 KiB
-    BATCH_ROWS = 32        # fewer rows are not worth a batch
-    BATCH_FEATURES = 8192  # with more features, 64 rows are not copied
+    BATCH_ROWS = 32        # so many rows are worth a batch
+    BATCH_FEATURES = 8192  # so many features of 64 rows are copied
     BATCH_BLOCK = 256      # rows whose leaves are added together
     WORTH_THREADS = 65536  # walks through a tree
     SEARCH_ENTRIES = 4194304  # of states of rows that are searched together
@@ -268,7 +268,7 @@ cdef class Kernel:
         return self._predicted(&call, n_threads)
 
     cdef const Batch* _batch(self) except? NULL:
-        """Return the tables for batches, which the first batch makes; NULL if there are none."""
+        """Return what batches need, which the first one makes; NULL if that is nothing."""
         if not self.has_batch:
             MakeBatch(self.model, &self.batch)
             self.has_batch = True

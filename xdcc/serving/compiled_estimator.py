@@ -44,7 +44,7 @@ class EstimatorPredictor:
     model: Served
 
     def __post_init__(self) -> None:
-        """Check the arguments that the estimator checks together with X."""
+        """Check what the estimator checks together with X."""
         check_is_fitted(self.model)
         self.model._check_params()
         if isinstance(self.model, RandomDecisionTreeClassifier):

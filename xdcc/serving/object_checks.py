@@ -85,7 +85,7 @@ def check_object(value: Any) -> None:
 
 @singledispatch
 def _check(value: Any) -> None:
-    """Check the attributes that only this class has."""
+    """Check what a class has beyond what all estimators have."""
 
 
 def _check_labels(model: MultiLabelEstimator) -> None:

@@ -1,5 +1,5 @@
 /**
- * @brief Registration of the plugin's parameters, and parsing of split methods.
+ * @brief Registration of the plugin's parameters, and the readings of a split method.
  */
 #include "param.h"
 
