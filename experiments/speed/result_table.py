@@ -2,8 +2,9 @@
 
 The first lines have the number of jobs, and the machine, versions and settings of all. Below, a
 line is a job with the results of all repeats: a cell of a metric has a number for each repeat,
-separated by blanks ("-": none), or one for all. What is no number is JSON in the column `more`. The
-curves of the figure are in a second file, `<name>.traces.csv`.
+separated by blanks ("-": none), or one for all. Other values are JSON in the column `more`. The
+second column `rounds` has the rounds that were trained. The curves of the figure are in a second
+file, `<name>.traces.csv`.
 
 The records also have what no report shows: a search for the time to quality measures a curve per
 setting, of which the figure shows one for each candidate of two suites; of a training's parameters,
@@ -158,7 +159,7 @@ def _shared(texts: list[str], separator: str) -> str:
 
 
 def _json(more: list[dict[str, Any]]) -> str:
-    """Return what is no number: of each repeat, or once if it is the same."""
+    """Return the other values of each repeat, or once if they are the same."""
     texts = [json.dumps(_rounded(entries), separators=(",", ":")) for entries in more]
     if not any(more):
         return ""
@@ -221,6 +222,8 @@ class _Reader(LineReader):
         more = self._value(cells[-1] or "{}")
         if isinstance(more, dict):
             more = [more] * n_repeats
+        if len(more) != n_repeats:
+            self.fail(f"{cells[-1]!r} is of {len(more)} repeats, not {n_repeats}")
         columns = {
             name: self._of_repeats(cell, n_repeats) for name, cell in zip(names, own, strict=True)
         }

@@ -26,7 +26,7 @@ from xdcc.base.side_by_side import side_by_side
 from xdcc.base.stored import stored
 from xdcc.boosting.importance import label_gains
 from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
-from xdcc.boosting.single_booster import SingleBooster, entries_of
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 from xdcc.prediction.builder import LayoutBuilder
 
@@ -126,7 +126,6 @@ class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimat
     _takes_entry_weights = True
     _domains = MappingProxyType({**SingleBooster._domains, "soft_labels": Switch()})
     _objectives = "multilabel:"
-    _entries = entries_of("labels", sketch_size="0", per_tree="labels_per_tree")
     _outputs_are = "labels"
 
     labels_per_tree: int | Literal["auto"] | None = None

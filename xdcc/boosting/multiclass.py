@@ -22,7 +22,7 @@ from xdcc.base.learned import Learned
 from xdcc.base.output_form import ClassForm
 from xdcc.base.stored import stored
 from xdcc.boosting.output_predictors import ClassPredictor
-from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
 
@@ -107,7 +107,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _objectives = "multi:softprob"
     _outputs_are = "classes"
-    _entries = entries_of("classes")
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
     sketch_size: int | Literal["auto"] = "auto"

@@ -29,7 +29,7 @@ from xdcc.base.learned import Learned
 from xdcc.base.output_form import TargetForm
 from xdcc.base.stored import stored
 from xdcc.boosting.output_predictors import Link, TargetPredictor
-from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster, entries_of
+from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
 OBJECTIVES = (
@@ -137,7 +137,6 @@ default="reg:squarederror"
     )
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _outputs_are = "targets"
-    _entries = entries_of("targets")
 
     objective: str = "reg:squarederror"
     huber_slope: float = 1.0

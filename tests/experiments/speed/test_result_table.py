@@ -95,6 +95,7 @@ DAMAGES = {
     "repeats": (",2,measured,", ",b,measured,", "line 6: 'b' is not a whole number from 0"),
     "a number": ("2.25 3.25", "2.25 x", "line 6: 'x' is not a list of numbers"),
     "JSON": ('"{""', '"{', r"line 6: .* is not JSON"),
+    "repeats of JSON": ('"[{},{', '"[{', "line 8: .* is of 1 repeats, not 2"),
     "the header": ("machine,cores,1", "machine,cores,one", "line 2: 'one' is not JSON"),
 }
 
