@@ -1,6 +1,7 @@
 """Classes register themselves, and their declarations hold what they are made of."""
 
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Annotated, Any
 
@@ -9,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
-from xdcc.base.lazy_import import PUBLIC, import_package
+from xdcc.base.input_form import InputForm
+from xdcc.base.lazy_import import import_package
+from xdcc.base.output_form import LabelForm
 from xdcc.base.stored import (
     check_state,
     learned,
@@ -55,11 +58,8 @@ def _fitted(**changed: Any) -> dict[str, Any]:
     return {
         "alpha": 0.5,
         "beta": 1.5,
-        "n_features_in_": 4,
-        "n_labels_": 2,
-        "label_names_": np.array(["a", "b"], dtype=object),
-        "classes_": np.array([[0, 1], [0, 1]]),
-        "_labels_are_named": False,
+        "_input_form": InputForm(4),
+        "_output_form": LabelForm.of_matrix(np.array(["a", "b"], dtype=object), is_named=False),
         "pieces_": Pieces(**_pieces()),
     } | changed
 
@@ -130,9 +130,7 @@ def test_an_estimator_has_parameters_and_what_fit_sets():
         ({"pieces_": SimpleNamespace(n_pieces=2)}, "pieces_ of a Model is a SimpleNamespace"),
         ({"pieces_": Pieces(np.array([0, 3]), np.ones(3))}, "pieces_ does not fit"),
         ({"note_": 1}, "note_ of a Model is an int"),
-        ({"n_features_in_": 0}, "n_features_in_ does not fit"),
-        ({"label_names_": np.array(["a", 1], dtype=object)}, "label_names_ does not fit"),
-        ({"feature_names_in_": np.array(["a"], dtype=object)}, "feature_names_in_ does not fit"),
+        ({"_input_form": InputForm(4).names}, "_input_form of a Model is a NoneType"),
     ],
 )
 def test_an_estimator_that_does_not_fit(changed, message):
@@ -140,7 +138,7 @@ def test_an_estimator_that_does_not_fit(changed, message):
         stored_class(Model).make(_fitted(**changed))
 
 
-@pytest.mark.parametrize("name", ["alpha", "pieces_", "classes_"])
+@pytest.mark.parametrize("name", ["alpha", "pieces_", "_input_form", "_output_form"])
 def test_an_estimator_that_lacks_something(name):
     attributes = _fitted()
     del attributes[name]
@@ -175,8 +173,7 @@ def test_state_is_checked_again():
 
 def test_every_declaration_of_the_package_can_be_read():
     """What is beside a type in `Annotated` is a constraint or a mark, not a type by mistake."""
-    for package in ("serving", *dict.fromkeys(PUBLIC.values())):
-        import_package(package)
+    import_module("xdcc.serving.all_classes")
     for cls in stored_classes().values():
         for annotation in stored_class(cls).types.values():
             beside = getattr(annotation, "__metadata__", ())

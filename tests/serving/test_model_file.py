@@ -411,7 +411,7 @@ def _of_another_label(manifest, members):
         (_with_attribute("rule_", None), "rule_ of a DynamicChainClassifier is a NoneType"),
         (
             _with_part("LabelForm", "classes", {"values": {"shape": [0], "entries": []}}),
-            "classes_ does",
+            "classes does",
         ),
         (_with_part("LabelForm", "classes", 3), "classes of a LabelForm is an int"),
         (_with_attribute("n_estimators", -1), "n_estimators"),

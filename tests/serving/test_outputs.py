@@ -166,9 +166,9 @@ def test_compiled_models_and_their_files(name, tmp_path):
 def test_compiled_parts_that_do_not_fit(tmp_path):
     regressor = CompiledModel(MODELS["regressor"])
     classes = CompiledModel(MODELS["classes"])
-    regressor._parts = dataclasses.replace(regressor._parts, input=classes._parts.input)
+    regressor._parts = dataclasses.replace(regressor._parts, output_form=classes._parts.output_form)
     save_model(regressor, tmp_path / "compiled")
-    with pytest.raises(ModelFileError, match="the class that checks X"):
+    with pytest.raises(ModelFileError, match="the form of Y does not fit"):
         load_model(tmp_path / "compiled", compiled=True)
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from xdcc.base.input_form import InputForm
+from xdcc.base.output_form import LabelForm
 from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.ctbn import CTBNMixtureClassifier
 from xdcc.comparators.ctbn.mixture import Component
@@ -256,8 +258,8 @@ def test_other_shapes_of_a_mixture(mixture):
     for parts in (
         {"mixture_": replace(whole, components=[])},
         {"mixture_": replace(whole, weights=np.ones(7))},
-        {"n_features_in_": 5},
-        {"n_labels_": 2},
+        {"_input_form": InputForm(5)},
+        {"_output_form": LabelForm.of_matrix(np.array(["a", "b"], object), is_named=False)},
         {"_design": None},
     ):
         with pytest.raises(ValueError, match="does not fit"):

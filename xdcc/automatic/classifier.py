@@ -328,7 +328,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
-        vars(self).pop("report_", None)  # of an earlier fit
+        self.__dict__.pop("report_", None)  # of an earlier fit
         if self.distil:
             self._replace_members(data, seed)
         return self

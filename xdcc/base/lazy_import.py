@@ -4,6 +4,7 @@ The public names of xdcc stand once, in the stub of the package, which type chec
 """
 
 import ast
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -63,7 +64,7 @@ def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
     package : str
         Name of the package.
     **modules : str
-        For each name the module of the package that defines it.
+        For each name the module of the package that defines it, or the full name of another.
 
     Returns
     -------
@@ -78,7 +79,8 @@ def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{modules[name]}"), name)
+        module = modules[name]
+        return getattr(import_module(module if "." in module else f"{package}.{module}"), name)
 
     return find
 
@@ -104,6 +106,4 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(import_module(self._name), name)
-        vars(self)[name] = value
-        return value
+        return getattr(sys.modules.get(self._name) or import_module(self._name), name)

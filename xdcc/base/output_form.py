@@ -113,7 +113,7 @@ class TargetForm:
         """Number of targets."""
         return len(self.names)
 
-    def labels(self, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    def labels(self, targets: NDArray[Any]) -> NDArray[np.float64]:
         """Give targets, `(n_samples, n_targets)`, the form of Y."""
         return targets[:, 0] if self.is_single else targets
 

@@ -173,7 +173,8 @@ class CompiledModel:
         TypeError
             If the model is a `MultiTargetXGBRegressor`.
         """
-        return self._output_form.proba(self._predictor.proba(self._outputs(X)))
+        proba = self._predictor.proba(self._outputs(X))  # which raises a TypeError for targets
+        return self._output_form.proba(proba)
 
     @in_output_form
     def predict(self, X: Any) -> NDArray[Any]:
