@@ -119,7 +119,7 @@ struct MethodTraits {
    */
   template <typename T>
   static XDCC_INLINE T OfWeight(T const& w) {
-    static_assert(kTerm == LabelTerm::kWeight || kTerm == LabelTerm::kAbsG);
+    static_assert(!kGain);
     if constexpr (kTerm == LabelTerm::kAbsG) {
       return w < T{} ? -w : w;
     }
