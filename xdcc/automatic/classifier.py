@@ -328,19 +328,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
-        self.__dict__.pop("report_", None)  # of an earlier fit
+        if hasattr(self, "report_"):  # of an earlier fit
+            del self.report_
         if self.distil:
             self._replace_members(data, seed)
         return self
-
-    def _replace_members(self, data: FitData, seed: int) -> None:
-        """Train one booster that predicts as the mixture does, and keep only it."""
-        student = DistilledClassifier(random_state=seed, n_jobs=self.n_jobs)
-        mixture = copy.copy(self).set_params(distil=False)
-        student._learn_from_teacher(Teacher(mixture), data)
-        self.members_ = [Member("student", 1.0, [student.estimator_], student.calibration_)]
-        self.stacked_ = []
-        self.report_ = student.report_
 
     def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
         """Keep a mixture, and choose the rule for it."""
@@ -363,6 +355,15 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
         self.rule_ = choice.rule
+
+    def _replace_members(self, data: FitData, seed: int) -> None:
+        """Train one booster that predicts as the mixture does, and keep only it."""
+        student = DistilledClassifier(random_state=seed, n_jobs=self.n_jobs)
+        mixture = copy.copy(self).set_params(distil=False)
+        student._learn_from_teacher(Teacher(mixture), data)
+        self.members_ = [Member("student", 1.0, [student.estimator_], student.calibration_)]
+        self.stacked_ = []
+        self.report_ = student.report_
 
     @property
     def estimators_(self) -> list[Any]:
