@@ -172,6 +172,15 @@ def test_compiled_parts_that_do_not_fit(tmp_path):
         load_model(tmp_path / "compiled", compiled=True)
 
 
+def test_compiled_models_check_rows_themselves(tmp_path):
+    compiled = CompiledModel(MODELS["regressor"])
+    form = dataclasses.replace(compiled._parts.input_form, is_open=True)
+    compiled._parts = dataclasses.replace(compiled._parts, input_form=form)
+    save_model(compiled, tmp_path / "compiled")
+    with pytest.raises(ModelFileError, match="the form of X does not fit"):
+        load_model(tmp_path / "compiled", compiled=True)
+
+
 def of_numbers():
     target = np.where(np.isnan(NUMBERS), 0, NUMBERS)
     classes = np.array(["low", "mid", "high"])[np.digitize(target[:, 0], [-0.5, 0.5])]

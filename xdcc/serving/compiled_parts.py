@@ -52,4 +52,5 @@ class CompiledParts:
         kind, size = _FORMS.get(type(self.predictor), of_labels)
         require(isinstance(self.output_form, kind), "the form of Y")
         require(self.predictor.n_outputs == getattr(self.output_form, size), size)
+        require(not self.input_form.is_open, "the form of X")
         require(self.predictor.n_given == self.input_form.n_features, "n_features")
