@@ -12,7 +12,7 @@ from sklearn.base import clone
 from tests.serving.mixed_models import rows_for_two_levels
 from xdcc import serving
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import MultiLabelXGBClassifier, MultiTargetXGBRegressor
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
@@ -24,6 +24,7 @@ LARGE = {"pandas", "sklearn", "scipy", "xgboost", "narwhals", "joblib", "matplot
 BOOSTER = MultiLabelXGBClassifier(n_estimators=3, n_jobs=1)
 MODELS = {
     "booster": BOOSTER,
+    "targets": MultiTargetXGBRegressor(n_estimators=3, n_jobs=1),
     "chain": DynamicChainClassifier(n_estimators=3, n_jobs=1),
     "order-free chain": OrderFreeChainClassifier(n_estimators=3, cv=2, n_jobs=1, random_state=0),
     "mixture": MultiLabelClassifier(cv=2, n_jobs=1, random_state=0),
