@@ -22,8 +22,8 @@ from experiments.engine.configuration import (
 from experiments.engine.pins import pin_of, pins_file, read_pins, write_pins
 from experiments.engine.progress import Display
 from experiments.engine.records import RecordStore, StorageError, open_store
-from experiments.engine.result_table import TableError
 from experiments.engine.runner import RunInterruptedError, Runner
+from experiments.engine.table_lines import TableError
 from experiments.engine.task import check_loads
 from experiments.report.pages import PageError, write_pages
 

@@ -45,7 +45,7 @@ from xdcc.base.labels import check_labels
 from xdcc.base.plugin import PluginMissingError, plugin_version
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free import LabelsetPrediction
+from xdcc.chain.order_free_prediction import LabelsetPrediction
 from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
 from xdcc.data.frame import require_columns
@@ -378,7 +378,7 @@ def load_own_data(
     require_columns(frame, ignore, path.stem)
     columns = frame.columns.drop(list(ignore))
     if n_labels is not None and not 0 < n_labels <= len(columns):
-        raise ValueError(f"{path} has {len(columns)} columns, of which {n_labels} are no labels")
+        raise ValueError(f"{path} has {len(columns)} columns, not {n_labels} labels")
     names = list(labels) or columns[-(n_labels or 0) :].tolist()
     if labels and n_labels not in (None, len(labels)):
         raise ValueError(f"--labels names {len(labels)} labels, not {n_labels}")

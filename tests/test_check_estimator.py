@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -41,8 +42,6 @@ ESTIMATORS = [
     OrderFreeChainClassifier(n_estimators=3, n_masks=1, cv=2, n_jobs=1),
     BinaryRelevance(n_estimators=3, n_jobs=1),
     ClassifierChain(n_estimators=3, n_jobs=1),
-    BinaryRelevance(estimator=DecisionTreeClassifier()),
-    ClassifierChain(estimator=LogisticRegression()),
     LabelPowerset(random_state=0),
     HOMER(random_state=0),
     LPBR(cv=2, random_state=0),
@@ -50,27 +49,33 @@ ESTIMATORS = [
     EnsembleOfChains(n_estimators=3, random_state=0),
     ProbabilisticEnsembleOfChains(n_estimators=3, random_state=0),
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), method="fixed"),
-    ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
     TunedDecisionClassifierCV(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
-    TunedDecisionClassifierCV(BinaryRelevance(n_estimators=3, n_jobs=1), cv=2, ensemble=False),
     MultiLabelClassifier(cv=2, n_jobs=1),
     DistilledClassifier(
         MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), n_estimators=10, n_jobs=1
     ),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=10, random_state=0, n_jobs=1),
-    LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
     SketchedExtraTreesClassifier(n_estimators=30, n_jobs=1),
-    SketchedExtraTreesClassifier(n_estimators=30, sketch_size=1, oob_proba=True, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
-    RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
     BoomerClassifier(n_rules=50, n_jobs=1),
-    BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
     LogisticLabels(n_jobs=1),
-    LogisticLabels(C=1.0, text_like=True, n_jobs=1),
     CTBNClassifier(C=1.0, n_jobs=1),
     CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
+
+VARIANTS = [
+    BinaryRelevance(estimator=DecisionTreeClassifier()),
+    ClassifierChain(estimator=LogisticRegression()),
+    ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
+    TunedDecisionClassifierCV(BinaryRelevance(n_estimators=3, n_jobs=1), cv=2, ensemble=False),
+    LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=30, sketch_size=1, oob_proba=True, n_jobs=1),
+    RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
+    BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
+    LogisticLabels(C=1.0, text_like=True, n_jobs=1),
+]
+"""Other parameters of some of them, whose own tests run by default."""
 
 _CAPITAL_Y = "the check passes `y` as a keyword; labels are a matrix in general and are called `Y`"
 
@@ -166,4 +171,10 @@ def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected_failures)
 def test_estimator_check(estimator: BaseEstimator, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(VARIANTS, expected_failed_checks=_expected_failures)
+def test_estimator_check_of_variants(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)

@@ -64,7 +64,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[int, int]]:
 
         monkeypatch.setattr(module, name, counting)
 
-    counted(features, "validate_data", "X")
+    counted(features, "check_array", "X")
     counted(labels, "_label_values", "Y")
 
     def count() -> tuple[int, int]:
@@ -94,5 +94,6 @@ def test_once(name: str, form: Callable[[Any], Any], checks: Callable[[], Any]) 
 
 def test_what_is_left_to_another_classifier(checks: Callable[[], Any]) -> None:
     model = xdcc.TunedDecisionClassifierCV(LogisticRegression(), cv=2).fit(X, Y[:, 0])
+    assert checks() == (1, 0)  # of its shape
     model.predict(X)
     assert checks() == (0, 0)

@@ -323,7 +323,7 @@ def test_measures_are_those_metrics(measure):
     if measure in METRICS:
         expected = getattr(metrics, measure)(Y, predicted, sample_weight=W)
         assert found == pytest.approx(expected)
-    # Each row twice is no other data.
+    # Repeating each row does not change the data.
     assert scores_on_draws(measure, data, [predicted])(np.full((1, N), 2.0)) == pytest.approx(found)
 
 

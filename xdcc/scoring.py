@@ -81,8 +81,8 @@ def scorer_names() -> list[str]:
     Returns
     -------
     list of str
-        Metrics for which higher is better, then negated ones. :func:`get_scorer` takes
-        "precision_at_3" and "ndcg_at_5" besides, with any k.
+        Metrics for which higher is better, then negated ones. :func:`get_scorer` also
+        takes "precision_at_k" and "ndcg_at_k" for any number k, such as "ndcg_at_5".
 
     Examples
     --------

@@ -200,15 +200,15 @@ def make_record(
     error: dict[str, Any] | None,
     run: dict[str, Any],
 ) -> Record:
-    """Return a record with this key, and with the properties of this process and machine."""
+    """Return a record with this key; `run` may replace properties of this process and machine."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    run |= {
+    common = {
         "peak_memory": peak / 2**10 if platform.system() == "Linux" else peak / 2**20,
         "versions": versions(PACKAGES),
         "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return {"key": key, "result": result, "error": error, "run": run}
+    return {"key": key, "result": result, "error": error, "run": common | run}
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str | None]:

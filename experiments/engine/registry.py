@@ -2,8 +2,8 @@
 
 Every module in `experiments/methods` holds a `METHOD`, whose name is the module's, or a dictionary
 `METHODS` of several that are alike, every module in `experiments/datasets` a dictionary
-`DATASETS`. `methods()` and `datasets()` import them all. Who asks for a name that is not known is
-told the nearest ones.
+`DATASETS`. `methods()` and `datasets()` import them all. The error for an unknown name suggests
+similar names.
 """
 
 import importlib
@@ -58,7 +58,7 @@ the predictions after each stage (for example chain step), the final one last.""
 
 
 def predicted_labels(model: Any, split: Split) -> Labels:
-    """Return what `predict` returns: the only decision rule of most methods."""
+    """Return the labels of `predict`: the only decision rule of most methods."""
     return model.predict(split.X)
 
 

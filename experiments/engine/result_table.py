@@ -15,15 +15,13 @@ A table that is damaged, or does not fit its configuration, is refused. The mess
 the line, and the commands that make it anew.
 """
 
-import csv
-import io
 import json
 import math
 import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,7 +36,6 @@ from experiments.engine.configuration import (
 )
 from experiments.engine.measures import MEASURES
 from experiments.engine.plan import Group, groups, missing_methods
-from experiments.engine.records import atomic
 from experiments.engine.results import (
     ALL_FAILED,
     ALWAYS,
@@ -50,6 +47,7 @@ from experiments.engine.results import (
     table_of,
 )
 from experiments.engine.results import SIZES as PART_SIZES
+from experiments.engine.table_lines import LineReader, number_list, write_rows
 from experiments.engine.traces import Traces, traces_of
 
 _PLACE = ("data", "line", "seed", "params", "rule", "error")
@@ -65,10 +63,6 @@ _SAME = "^"
 _SHORT = 12  # a cell with more letters can be `_SAME`
 
 _LARGEST_DENOMINATOR = 10**6
-
-
-class TableError(ValueError):
-    """A table of results is missing, damaged, or of another configuration."""
 
 
 def table_file(name: str, results: Path = RESULTS) -> Path:
@@ -143,10 +137,11 @@ def write_table(file: Path, config: Configuration, results: Results) -> list[Pat
         table.append([*place, parts, *short])
         for row in rows:
             for name, values in row.get("traces", {}).items():
-                traces.append([*place[:-1], str(row["fold"]), name, _list(values, _TRACE_DIGITS)])
-    _write(file, [[f"# {len(table) - 1} lines; {versions}"], *table])
+                told = number_list(values, _TRACE_DIGITS)
+                traces.append([*place[:-1], str(row["fold"]), name, told])
+    write_rows(file, [[f"# {len(table) - 1} lines; {versions}"], *table])
     if len(traces) > 1:
-        _write(traces_file(file), traces)
+        write_rows(traces_file(file), traces)
         return [file, traces_file(file)]
     traces_file(file).unlink(missing_ok=True)
     return [file]
@@ -220,10 +215,8 @@ def _ranges(parts: list[int]) -> str:
 
 
 def _list(values: Iterable[float], digits: int | None) -> str:
-    """Return numbers as text, with so many digits, or all that make a difference."""
-    if digits is not None:
-        return " ".join(f"{value:.{digits}g}" for value in values)
-    return " ".join(map(_exact, values))
+    """Return numbers as text, with this many digits, or all that make a difference."""
+    return " ".join(map(_exact, values)) if digits is None else number_list(values, digits)
 
 
 def _exact(value: float) -> str:
@@ -251,13 +244,6 @@ def _cell(values: list[float | None], name: str) -> str:
     return texts[0] if len({*texts}) == 1 else " ".join(texts)
 
 
-def _write(file: Path, rows: Iterable[Iterable[str]]) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    with atomic(file) as binary:
-        binary.write(text.getvalue().encode())
-
-
 class _Line(NamedTuple):
     """A line of the table: the numbers of a model in each part."""
 
@@ -275,18 +261,17 @@ class _Line(NamedTuple):
 type _Traces = dict[tuple[str, ...], Traces]  # by the place and the part
 
 
-class _Reader:
-    """Reads a table and its traces, and remembers the line that it is in."""
+class _Reader(LineReader):
+    """Reads a table and its traces."""
 
     def __init__(self, config: Configuration) -> None:
+        super().__init__(_remedy(config.name))
         self.config = config
-        self.file = Path()
-        self.number = 0
 
     def results(self, file: Path) -> Results:
         """Return the results of a table, in the order of `load_results`."""
         traces = self._traces(traces_file(file))
-        lines = self._rows(file)
+        lines = self.rows(file)
         n_lines, versions = self._first_line(next(lines, []))
         found: dict[tuple[str, str, int, int], list[_Line]] = {}
         for line in self._lines(lines):
@@ -295,7 +280,7 @@ class _Reader:
                 found.setdefault(key, []).append(line)
         end = self.number
         if len({line.number for own in found.values() for line in own}) != n_lines:
-            self._fail(f"the table does not end with line {n_lines} of the results")
+            self.fail(f"the table does not end with line {n_lines} of the results")
         there = {line for _, line, _, _ in found}
         absent = missing_methods(self.config)
         rows: list[dict[str, Any]] = []
@@ -323,43 +308,19 @@ class _Reader:
                     )
         for (data, name, part, seed), own in found.items():
             self.number = own[0].number
-            self._fail(f"{name} on {data}, part {part}, seed {seed} is not in the configuration")
+            self.fail(f"{name} on {data}, part {part}, seed {seed} is not in the configuration")
         return Results(
             table_of(rows), pd.DataFrame(failures, columns=FAILURES), n_missing, versions
         )
-
-    def _fail(self, what: str) -> NoReturn:
-        raise TableError(f"{self.file}, line {self.number}: {what}. {_remedy(self.config.name)}")
-
-    def _rows(self, file: Path) -> Iterator[list[str]]:
-        """Yield the cells of each line of a file."""
-        self.file, self.number = file, 1
-        try:
-            text = file.read_bytes().decode()
-        except FileNotFoundError:
-            self._fail("the file is missing")
-        except UnicodeDecodeError as error:
-            self.number = error.object[: error.start].count(b"\n") + 1
-            self._fail("this is not text")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        try:
-            for cells in reader:
-                self.number = reader.line_num
-                yield cells
-        except csv.Error as error:
-            self.number = reader.line_num
-            self._fail(f"this is not a line of a table ({error})")
-        if not text.endswith("\n"):
-            self._fail("the line is cut off")
 
     def _lines(self, rows: Iterator[list[str]]) -> Iterator[_Line]:
         """Yield the lines of the table below the versions."""
         names = _number_columns(self.config)
         n_place = len(_PLACE)
         above: dict[tuple[str, str], list[str]] = {}
-        self._check_head(next(rows, []), [*_PLACE, _PARTS, *names])
+        self.check_head(next(rows, []), [*_PLACE, _PARTS, *names])
         for cells in rows:
-            self._check_width(cells, n_place + 1 + len(names))
+            self.check_width(cells, n_place + 1 + len(names))
             parts = self._parts(cells[n_place])
             self._parts(cells[_PLACE.index("seed")])
             of = cells[0], cells[n_place]
@@ -370,14 +331,14 @@ class _Reader:
             }
             place = dict(zip(_PLACE, cells[:n_place], strict=True))
             if not self._is_known(place["data"], place["line"]):
-                self._fail(f"{place['line']} on {place['data']} is not in the configuration")
+                self.fail(f"{place['line']} on {place['data']} is not in the configuration")
             yield _Line(self.number, place, parts, columns)
 
     def _with_same(self, cells: list[str], above: list[str] | None) -> list[str]:
         """Return the cells with the text of those above for `_SAME`."""
         if above is None:
             if _SAME in cells:
-                self._fail(f"{_SAME} is in the first line of a data set or of its parts")
+                self.fail(f"{_SAME} is in the first line of a data set or of its parts")
             return cells
         return [one if cell == _SAME else cell for cell, one in zip(cells, above, strict=True)]
 
@@ -388,28 +349,28 @@ class _Reader:
         if not file.exists():
             self.file, self.number = file, 1
             return {}
-        rows = self._rows(file)
+        rows = self.rows(file)
         head = [*_PLACE[:-1], *_TRACE]
-        self._check_head(next(rows, []), head)
+        self.check_head(next(rows, []), head)
         found: _Traces = {}
         for cells in rows:
-            self._check_width(cells, len(head))
+            self.check_width(cells, len(head))
             *place, name, values = cells
-            found.setdefault(tuple(place), {})[name] = np.array(self._numbers(values))
+            found.setdefault(tuple(place), {})[name] = np.array(self.numbers(values))
         return found
 
     def _own_traces(self, row: dict[str, Any], found: Traces) -> Traces:
         names = traces_of(self.config, row["data"], row["line"], row["params"])
         for name in names:
             if name not in found:
-                self._fail(f"{traces_file(self.file).name} has no trace {name} of this")
+                self.fail(f"{traces_file(self.file).name} has no trace {name} of this")
         return {name: found[name] for name in names}
 
     def _first_line(self, cells: list[str]) -> tuple[int, dict[str, list[str]]]:
         """Return the number of results, and the versions."""
         told = re.fullmatch(r"# (\d+) lines; (.*)", ",".join(cells))
         if told is None:
-            self._fail("the number of lines and the versions are missing")
+            self.fail("the number of lines and the versions are missing")
         packages = [part.partition(" ") for part in told[2].split("; ")]
         return int(told[1]), {name: each.split(" and ") for name, _, each in packages}
 
@@ -419,25 +380,15 @@ class _Reader:
         try:
             told = json.loads(line.place["params"] or "{}")
         except ValueError as error:
-            self._fail(f"the parameters are not JSON ({error})")
+            self.fail(f"the parameters are not JSON ({error})")
         return group.finals[0].params | told
-
-    def _check_head(self, cells: list[str], expected: list[str]) -> None:
-        if cells != expected:
-            odd = [name for name in expected if name not in cells]
-            wrong = f"the column {odd[0]} is missing" if odd else "the columns are others"
-            self._fail(wrong)
-
-    def _check_width(self, cells: list[str], expected: int) -> None:
-        if len(cells) != expected:
-            self._fail(f"there are {len(cells)} cells, not {expected}")
 
     def _check_whole(self, group: Group, own: list[_Line], end: int) -> None:
         expected = 1 if group.tuning_tasks() else len(group.finals) * len(group.rules)
         if len(own) != expected:
             place = place_of(group)
             self.number = own[-1].number if own else end
-            self._fail(
+            self.fail(
                 f"{place['line']} on {place['data']}, part {place['fold']}, seed {place['seed']} "
                 f"has {len(own)} results, not {expected}"
             )
@@ -447,23 +398,14 @@ class _Reader:
         try:
             ends = [[int(text) for text in part.split("-")] for part in cell.split(" ")]
         except ValueError:
-            self._fail(f"{cell!r} is not a list of numbers from 0")
+            self.fail(f"{cell!r} is not a list of numbers from 0")
         return [number for pair in ends for number in range(pair[0], pair[-1] + 1)]
-
-    def _numbers(self, cell: str) -> list[float]:
-        """Return the numbers of a cell."""
-        try:
-            ratios = [text.partition("/") for text in cell.split(" ")]
-            numbers = [float(above) / float(below or 1) for above, _, below in ratios]
-        except (ValueError, ZeroDivisionError):
-            self._fail(f"{cell!r} is not a list of numbers")
-        return numbers
 
     def _of_parts(self, cell: str, n_parts: int) -> list[float]:
         """Return the value of each part: of an empty cell NaN, of a single number always it."""
-        numbers = self._numbers(cell) if cell else [math.nan]
+        numbers = self.numbers(cell) if cell else [math.nan]
         if len(numbers) == 1:
             return numbers * n_parts
         if len(numbers) != n_parts:
-            self._fail(f"{cell!r} has {len(numbers)} numbers, not {n_parts}, one for each part")
+            self.fail(f"{cell!r} has {len(numbers)} numbers, not {n_parts}, one for each part")
         return numbers

@@ -20,7 +20,7 @@ from xdcc import DistilledClassifier, MultiLabelClassifier
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
-from xdcc.chain.order_free import LABELSET_PREDICTIONS
+from xdcc.chain.order_free_prediction import LABELSET_PREDICTIONS
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import TunedDecisionClassifierCV
 
@@ -99,6 +99,7 @@ METHODS = {
         build=_distilled,
         params={"measure": "example_f1"},
         scores={"log_loss": log_loss},
+        revision=2,
     ),
     "order_free": Method(
         title="one multi-label booster for chains of any order",

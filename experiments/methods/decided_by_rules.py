@@ -70,7 +70,7 @@ def _honest(
 ) -> tuple[Any, float]:
     Y = np.asarray(split.train.Y, dtype=np.float32)
     data = FitData(margins_of(model.oof_proba_), Y, None)
-    choice = choose_rule(data, model.folds_, measure=measure, names=kinds)
+    choice = choose_rule(data, model.folds_, measure=measure, kinds=kinds)
     return choice.rule, choice.score if corrected else max(choice.results["score"])
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from experiments.engine.registry import Labels, Method, Split, predicted_labels
 from experiments.method_parts import log_loss, nominal_features, random_order
-from xdcc.base.features import check_features
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.comparators.rdt.forest import Weighting, forest_posteriors
 from xdcc.data import MultiLabelDataset
@@ -58,7 +57,7 @@ def _rdt_walked(train: MultiLabelDataset, seed: int, **params: Any) -> RandomDec
 
 def _walked_again(model: RandomDecisionTreeClassifier, split: Split) -> Labels:
     """Traverse every tree from its root in every step."""
-    X, rows = check_features(model, split.X), np.arange(split.X.shape[0])
+    X, rows = model._check_X(split.X), np.arange(split.X.shape[0])
     known = np.full((len(rows), model.n_labels_), -1, np.int8)
     for _ in range(model.n_labels_):
         proba, _ = forest_posteriors(

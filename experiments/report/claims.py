@@ -13,7 +13,7 @@ import pandas as pd
 
 from experiments.engine.configuration import Claim
 from experiments.engine.measures import MEASURES
-from experiments.engine.results import Results
+from experiments.engine.results import Results, means_by
 from experiments.report.comparisons import (
     Comparison,
     Divisions,
@@ -136,7 +136,7 @@ def _word(claim: Claim, found: list[Comparison]) -> str:
 
 def _means(claim: Claim, table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the mean per data set and line."""
-    means = table.pivot_table(index="data", columns="line", values=measure, sort=False)
+    means = means_by("data", table, measure, sort=False)
     means = means.reindex(columns=claim.names())
     return means if claim.datasets is None else means.reindex(index=claim.datasets)
 
@@ -192,7 +192,7 @@ def _over_folds(
     found, n_folds = [], 1
     for data in claim.datasets or list(table["data"].unique()):
         of_data = table[table["data"] == data]
-        folds = of_data.pivot_table(index="fold", columns="line", values=measure)
+        folds = means_by("fold", of_data, measure)
         if not set(claim.names()) <= set(folds.columns):
             continue
         folds = folds[claim.names()].dropna()
@@ -231,7 +231,7 @@ def _over_divisions(
     divided: dict[str, tuple[pd.DataFrame, dict[str, int]]] = {}
     for data in claim.datasets or list(table["data"].unique()):
         of_data = table[table["data"] == data]
-        folds = of_data.pivot_table(index="fold", columns="line", values=measure)
+        folds = means_by("fold", of_data, measure)
         folds = folds.reindex(columns=claim.names()).dropna()
         if len(folds) > 1:
             rows = _rows(of_data)

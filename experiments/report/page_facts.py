@@ -133,7 +133,7 @@ def _other_studies() -> dict[str, Fact]:
     ratios = losses.div(losses["without a budget"], axis=0)
 
     def of_budget(argument: str) -> str:
-        """Return the log-loss with so many seconds, in the mean or on one data set."""
+        """Return the log-loss with a budget of seconds: the mean, or that of one data set."""
         seconds, _, data = argument.partition(" on ")
         column = ratios[f"{seconds} seconds"]
         return _short(f"{column[data] if data else geometric_mean(column):.3f}")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from experiments.engine.configuration import Configuration, Section
 from experiments.engine.measures import MEASURES
-from experiments.engine.results import Results
+from experiments.engine.results import Results, means_by
 from experiments.engine.traces import LABELS, WRONG
 from experiments.report.comparisons import (
     LEVEL,
@@ -130,7 +130,7 @@ def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: st
     if measure not in table:
         return None
     chosen = table[(table["data"] == dataset) & table["line"].isin([one, other])]
-    by_fold = chosen.pivot_table(index="fold", columns="line", values=measure).dropna()
+    by_fold = means_by("fold", chosen, measure).dropna()
     if by_fold.shape[1] < 2 or len(by_fold) < 2:
         return None
     ahead = (by_fold[one] - by_fold[other]).round(12)  # equal except for rounding

@@ -2,14 +2,14 @@
 
     python -m experiments.speed run --output results/speed
     python -m experiments.speed run --suite dense,csr --data emotions --output results/e
-    python -m experiments.speed pack results/speed
-    python -m experiments.speed report results/speed
+    python -m experiments.speed pack results/speed --to experiments/speed/speed_results/main.csv
+    python -m experiments.speed report experiments/speed/speed_results/main.csv
 
 `run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
-memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
-`pack` removes from the file what no report shows, before it is copied to `speed_results`.
-`report` makes `QUALITY.md`, `RESULTS.md`, `DROP_IN.md`, `SIDE.md`, `PREDICTION.md`, `CORES.md`
-and `OUTPUTS.md`, and their figures.
+memory. It writes a record of each measurement, so you can continue an interrupted run. `pack` makes
+the table of the measurements that the reports show; the repository keeps the tables. `report` makes
+`QUALITY.md`, `RESULTS.md`, `DROP_IN.md`, `SIDE.md`, `PREDICTION.md`, `CORES.md` and `OUTPUTS.md`,
+and their figures.
 
 LightGBM, CatBoost and Treelite are in the extra `bench`; the data sets of `xdcc.data` are in
 XDCC_DATA. The roofline needs a C++ compiler; the benchmark needs Linux.
@@ -22,9 +22,11 @@ from pathlib import Path
 
 from experiments.speed.candidates import require_packages
 from experiments.speed.limits import find_compiler
-from experiments.speed.results import Results, Summary, describe_machine, installed_versions
+from experiments.speed.machine import describe_machine, installed_versions
+from experiments.speed.results import Results
 from experiments.speed.run import run
 from experiments.speed.suites import CANDIDATES, SUITES, plan
+from experiments.speed.summary import Summary
 
 DEFAULT_TIME_LIMIT = 900.0
 
@@ -59,21 +61,23 @@ def _run(options: argparse.Namespace) -> None:
         from experiments.speed.tables import roofline_table  # as in `_report`
 
         print(roofline_table(summary))
-    print(f"Measurements: {results.file}")
+    print(f"Measurements: {options.output}")
 
 
 def _pack(options: argparse.Namespace) -> None:
-    from experiments.speed.packing import pack
+    from experiments.speed.result_table import Measurements, shown, write_table  # as in `_report`
 
-    results = Results.read(options.folder)
-    pack(results)
-    print(f"Measurements: {results.file}")
+    results = Results.open(options.folder)
+    table = options.to or options.folder.with_name(f"{options.folder.name}.csv")
+    for file in write_table(table, Measurements(results.header, shown(results.records))):
+        print(f"Table: {file}")
 
 
 def _report(options: argparse.Namespace) -> None:
     from experiments.speed.report import write_reports  # draws: not for the children to import
+    from experiments.speed.result_table import read_table
 
-    for file in write_reports(Results.read(options.folder), options.to):
+    for file in write_reports(read_table(options.table), options.to):
         print(f"Report: {file}")
 
 
@@ -105,16 +109,18 @@ def _parser() -> argparse.ArgumentParser:
         help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
-    packs = commands.add_parser("pack", help="remove what no report shows from the measurements")
+    packs = commands.add_parser("pack", help="make the table of the measurements")
     packs.set_defaults(command=_pack)
     packs.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
+    packs.add_argument("--to", type=Path, metavar="TABLE",
+        help="the table, a CSV file (default: beside the folder)")  # fmt: skip
 
     report = commands.add_parser(
         "report",
         help="write QUALITY.md, RESULTS.md, DROP_IN.md, PREDICTION.md, CORES.md, OUTPUTS.md",
     )
     report.set_defaults(command=_report)
-    report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
+    report.add_argument("table", type=Path, metavar="TABLE", help="that `pack` made")
     report.add_argument("--to", type=Path, default=Path(__file__).parent, metavar="DIR",
         help="where to write (default: beside this file)")  # fmt: skip
 

@@ -10,8 +10,8 @@ and .3, at most 64 or 256 bins, all columns or half of them per tree (CatBoost: 
 with at most 64 values need no choice of bins. What a file stores sparse is given both dense and as
 CSR, whose absent entries are missing values.
 
-Variants of ours have something that the plain case lacks: what it costs is compared. All of them
-get the same data, each feature in a few levels, so that it can also be a category.
+Variants add a parameter or a form of data to ours, to compare its cost. All variants get the same
+data, whose features have few levels, so that each can also be a category.
 """
 
 import atexit
@@ -428,7 +428,7 @@ _LINKS: dict[Kind, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "targets": lambda margins: margins,
     "classes": lambda margins: softmax(margins, axis=1),
 }
-"""What makes predictions of margins."""
+"""Functions from margins to predictions, by the kind of the columns of Y."""
 
 
 class CatBoost(Candidate):

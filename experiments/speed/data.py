@@ -5,18 +5,18 @@ parsing, and all candidates have the same numbers.
 
 Besides the names of `xdcc.data` there are synthetic data of any size, dense features of
 `xdcc.data.make_multilabel`, by names like `synthetic-5000x100x20`: rows, features, labels. In
-`independent-20000x50x30` each label depends on four features of its own choice, and on no label.
+`independent-20000x50x30` each label depends on four random features, and on no other label.
 
 Y of `targets-20000x50x30` are 30 numeric targets, that of `classes-20000x50x10` a column of ten
 classes, as in `digits classes`. The names of `TARGETS` are data sets of the Mulan collection, files
 `multi-target/NAME.arff` in XDCC_DATA.
 
-In the comparisons of quality a data set has three parts (`write_parts`). A third of the training
-rows, drawn at random, is held out: on them stands what is enough, and who gets there with which
-setting. Test rows are only ever looked at afterwards. Data without a test part of their own, and
-synthetic data, are cut into a half to fit and two quarters. Labels that are the same in all rows to
-fit are left out, as nobody can learn them, and CatBoost refuses them. In the form `published split`
-the training part is to fit, and the test part stands for both others.
+In the comparisons of quality a data set has three parts (`write_parts`). A random third of the
+training rows is held out: their log-loss decides when a candidate has reached the target, and which
+of its settings is the fastest. Test rows are used only afterwards. Data without a test part, and
+synthetic data, are divided into one half for fitting and two quarters. Labels that are constant in
+the rows for fitting are left out: they cannot be learned, and CatBoost rejects them. In the form
+`published split`, the training part is used for fitting, and the test part as both other parts.
 """
 
 import os
@@ -54,7 +54,7 @@ def synthetic_shape(name: str) -> tuple[int, int, int] | None:
 
 
 def kind_of(name: str) -> Kind:
-    """Return what the columns of Y are in a data set."""
+    """Return the kind of the columns of Y in a data set."""
     if name in TARGETS or name.startswith("targets-"):
         return "targets"
     return "classes" if name.startswith("classes-") or name == "digits classes" else "labels"

@@ -23,7 +23,7 @@ from xdcc.data import load_dataset
 
 GOAL, LONGEST = 0.0615, 60.0
 _EVERY = 5
-"""The cross-entropy is computed after so many rounds, outside of the time."""
+"""Rounds after which the cross-entropy is computed; this is not timed."""
 
 SKETCHES = (
     {"sketch_size": 1, "max_depth": 6, "learning_rate": 0.1},

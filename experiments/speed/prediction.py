@@ -26,6 +26,7 @@ from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.data import load_dataset
+from xdcc.distillation import DistilledClassifier
 from xdcc.serving import CompiledModel, to_treelite
 
 type Predict = Callable[[Any], Any]
@@ -45,6 +46,9 @@ MODELS = {
     "folds, subset accuracy": MultiLabelClassifier("subset_accuracy", refit=False, n_jobs=1),
     "refit, F1": MultiLabelClassifier("example_f1", refit=True, n_jobs=1),
     "refit, subset accuracy": MultiLabelClassifier("subset_accuracy", refit=True, n_jobs=1),
+    "student of the mixture, F1": DistilledClassifier(
+        MultiLabelClassifier("example_f1", n_jobs=1), n_jobs=1
+    ),
     "random decision trees": RandomDecisionTreeClassifier(n_jobs=1),
     "random decision trees, no chain": RandomDecisionTreeClassifier(chain=None, n_jobs=1),
     "rules": BoomerClassifier(n_jobs=1),
@@ -59,7 +63,7 @@ def measure_prediction(job: Job, X: Features, Y: Labels, time_limit: float) -> d
     Returns
     -------
     dict
-        `microseconds_1` to `microseconds_10000`: median CPU time of a call with so many rows; and
+        `microseconds_1` to `microseconds_10000`: median CPU time of a call with that many rows; and
         the fields of `Cost` of all calls.
     """
     model = MultiLabelXGBClassifier(n_estimators=job.rounds, n_jobs=1).fit(X, Y)

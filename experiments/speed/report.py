@@ -6,7 +6,7 @@ log-loss against the seconds of training, that of the last the time of a row by 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from experiments.report.plots import common_legend, plain_logarithmic, png_of, style, write_svg
 from experiments.report.tables import markdown_table
 from experiments.speed import tables
-from experiments.speed.packing import DRAWN, shown
 from experiments.speed.requirements import judge, read_requirements
-from experiments.speed.results import Cell, Results, Summary
+from experiments.speed.result_table import DRAWN, Measurements
 from experiments.speed.suites import SUITES
+from experiments.speed.summary import Cell, Summary
 
 _TEMPLATES = Path(__file__).parent
 _FIGURE = "quality.png"
@@ -31,7 +31,7 @@ REPORTS = ("quality", "results", "drop_in", "side", "prediction", "cores", "outp
 prediction; cores; targets and classes."""
 
 
-def write_reports(results: Results, folder: Path) -> list[Path]:
+def write_reports(found: Measurements, folder: Path) -> list[Path]:
     """Write each report whose suites have measurements, and its figure.
 
     Returns
@@ -44,11 +44,11 @@ def write_reports(results: Results, folder: Path) -> list[Path]:
     ValueError
         If there are no measurements.
     """
-    if not results.records:
-        raise ValueError(f"{results.file} has no measurements")
-    summary = Summary(results.records)
+    if not found.records:
+        raise ValueError("there are no measurements")
+    summary = Summary(found.records)
     folder.mkdir(parents=True, exist_ok=True)
-    given = {"machine": _header(results)}
+    given = {"machine": _header(found.header)}
     if draw(summary, folder / _FIGURE):
         given["figure"] = _FIGURE
     draw_latency(summary, folder / _LATENCY)
@@ -89,10 +89,10 @@ def _fill(template: str, given: dict[str, str], summary: Summary) -> str:
     return re.sub("\n{3,}", "\n\n", "\n".join(sections)).rstrip() + "\n"
 
 
-def _header(results: Results) -> str:
+def _header(header: Mapping[str, Mapping[str, Any]]) -> str:
     rows = []
-    for part in ("machine", "versions", "settings"):
-        rows += [[part, name, _text(value)] for name, value in results.header[part].items()]
+    for part, values in header.items():
+        rows += [[part, name, _text(value)] for name, value in values.items()]
     return markdown_table(["", "", ""], rows, 3)
 
 
@@ -150,20 +150,18 @@ def _draw(summary: Summary, cells: Sequence[Cell], panels: Sequence[str]) -> Fig
 def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None:
     highest = []
     for cell in cells:
-        outcomes = [r["result"] for r in summary.records(cell) if r["result"].get("curves")]
-        if not outcomes:
+        drawn = [r["result"] for r in summary.records(cell) if "curve" in r["result"]]
+        if not drawn:
             continue
-        points = shown(outcomes[0]).points
-        seconds, losses = zip(*((p.cpu_seconds, p.held_out) for p in points), strict=True)
+        curve = drawn[0]["curve"]
         solid = cell.suite == "quality"
         style = "-" if solid else "--"
         label = cell.candidate if solid else "_"
-        ax.plot(
-            seconds, losses, style, c=_COLOURS[cell.candidate], lw=1.8 if solid else 1, label=label
-        )
+        points = curve["cpu_seconds"], curve["held_out"]
+        ax.plot(*points, style, c=_COLOURS[cell.candidate], lw=1.8 if solid else 1, label=label)
         if solid:
-            ax.axhline(outcomes[0]["target"], color="black", ls=":", lw=0.8)
-            highest.append(outcomes[0]["target"])
+            ax.axhline(drawn[0]["target"], color="black", ls=":", lw=0.8)
+            highest.append(drawn[0]["target"])
     if highest:
         ax.set_ylim(0.92 * highest[0], 1.4 * highest[0])
     ax.set(xscale="log", title=data, xlabel="CPU seconds of boosting", ylabel="held-out log-loss")

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from experiments.speed.results import Cell, Ratio, Summary
 from experiments.speed.suites import SUITES, members
+from experiments.speed.summary import Cell, Ratio, Summary
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,9 @@ def _requirement(
 def judge(requirement: Requirement, summary: Summary) -> Verdict:
     """Compare a requirement with what was measured.
 
-    A quotient that is only bounded counts with its bound. Where the bound is on the wrong side the
-    number is not reached, but for counts: ours at the time limit is just not faster there.
+    If only a bound of a quotient is known, because a training reached the time limit, the bound
+    counts. A bound on the wrong side means that the requirement is not reached, except for counts,
+    where such a case counts as not faster.
     """
     found = [
         (comparison, ratio)

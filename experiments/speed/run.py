@@ -30,9 +30,10 @@ from experiments.speed.data import (
     write_parts,
 )
 from experiments.speed.limits import measure_passes, measure_roofline
+from experiments.speed.machine import library_digest
 from experiments.speed.prediction import measure_prediction
 from experiments.speed.quality import Goal, find_goal, measure_end, measure_time_to_quality
-from experiments.speed.results import Results, library_digest
+from experiments.speed.results import Results
 from experiments.speed.side import measure_side
 from experiments.speed.stock import measure_stock
 from experiments.speed.suites import GROUPS, REFERENCE, Job
@@ -62,7 +63,7 @@ def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, result
     """
     total = repeats * sum(len(group) for group in groups)
     with (
-        only_writer(results.file.parent),
+        only_writer(results.store.folder),
         tqdm(total=total, unit="measurement", file=sys.stderr) as progress,
         TemporaryDirectory() as folder,
     ):

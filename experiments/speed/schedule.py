@@ -76,7 +76,7 @@ def region_seconds(tasks: Sequence[float], n_threads: int, cost: float) -> float
 
 
 def _begin(tasks: Sequence[float], n_threads: int, cost: float) -> float:
-    """Return what it costs to begin a region: threads are offered it one after the other."""
+    """Return the cost of beginning a region, which is offered to one thread after the other."""
     return cost * (min(n_threads, len(tasks)) - 1)
 
 

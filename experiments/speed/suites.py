@@ -135,6 +135,23 @@ def plan(
     return groups
 
 
+def place_of(job: Job) -> tuple[Any, ...]:
+    """Return the key that sorts jobs in the order of a plan of all suites."""
+    suite = SUITES[job.suite]
+
+    def index(names: Sequence[str], name: str) -> tuple[int, str]:
+        return (names.index(name), "") if name in names else (len(names), name)
+
+    return (
+        list(SUITES).index(job.suite),
+        index(suite.data, job.data),
+        job.seed,
+        suite.phases.index(job.phase),
+        job.threads,
+        index(suite.candidates, job.candidate),
+    )
+
+
 def _own_rounds(name: str) -> int:
     rounds = _FILE["rounds"]
     return rounds["synthetic"] if synthetic_shape(name) else rounds.get(name, rounds["other"])

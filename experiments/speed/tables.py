@@ -11,8 +11,8 @@ from experiments.report.tables import markdown_table
 from experiments.speed.limits import CONVENTION
 from experiments.speed.prediction import BATCHES
 from experiments.speed.requirements import Verdict
-from experiments.speed.results import Best, Cell, Ratio, Summary
 from experiments.speed.suites import SUITES
+from experiments.speed.summary import Best, Cell, Ratio, Summary
 
 _MIB = 1 << 20
 
@@ -149,7 +149,7 @@ def thread_table(summary: Summary, suite: str) -> str:
 
 
 def quality_table(summary: Summary, suite: str) -> str:
-    """Return the times to quality, the test log-loss at that moment, and with which settings."""
+    """Return the times to quality, the test log-loss at that moment, and the settings."""
 
     def entry(cell: Cell) -> str:
         best = summary.best(cell)
@@ -164,7 +164,7 @@ def quality_table(summary: Summary, suite: str) -> str:
 def ratio_table(summary: Summary, suite: str, reference: str) -> str:
     """Return how many times as long the reference takes to quality as each other candidate.
 
-    With what setting up the matrix takes besides, in brackets.
+    In brackets: including the time for setting up the matrix.
     """
 
     def with_set_up(cell: Cell) -> float:
@@ -444,7 +444,7 @@ def _with_spread(best: Best | None) -> str:
 
 
 def _mean(ratios: Sequence[Ratio], expected: int) -> str:
-    """Return the geometric mean; it has no bound to speak of where a ratio is at most so much."""
+    """Return the geometric mean; empty if one of the ratios is an upper bound."""
     bounds = {ratio.bound for ratio in ratios}
     if not ratios or "at most" in bounds:
         return ""

@@ -5,16 +5,11 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from xdcc.automatic.candidates import (
-    Pace,
-    Shape,
-    booster,
-    forest,
-    linear,
-    more_candidates,
-    second_level,
-    usual_candidates,
-)
+from xdcc.automatic import families
+from xdcc.automatic.boosters import Pace, booster, second_level
+from xdcc.automatic.forests import forest
+from xdcc.automatic.linear_models import linear
+from xdcc.automatic.shape import Shape
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
@@ -22,6 +17,18 @@ from xdcc.linear import LogisticLabels
 
 def shape(n_rows, n_features, n_labels, share=1.0):
     return Shape(n_rows, n_features, n_labels, int(share * n_rows * n_features), 5)
+
+
+def usual_candidates(of_shape, longest=np.inf):
+    return families.usual_candidates(families.families_of(None), of_shape, longest)
+
+
+def more_candidates(of_shape, seed, *longest):
+    return families.more_candidates(families.families_of(None), of_shape, seed, *longest)
+
+
+def param(candidate, name, default=None):
+    return candidate.model.get_params().get(name, default)
 
 
 def kinds(candidates):
@@ -39,7 +46,7 @@ def test_three_families():
 
 def test_a_low_rate_where_it_is_inexpensive():
     rates = [
-        usual_candidates(shape(n_rows, 50, 20))[0].params["learning_rate"]
+        param(usual_candidates(shape(n_rows, 50, 20))[0], "learning_rate")
         for n_rows in (10**3, 10**5, 10**7)
     ]
     assert rates == [0.05, 0.1, 0.3]
@@ -47,7 +54,7 @@ def test_a_low_rate_where_it_is_inexpensive():
 
 def test_rounds_are_capped_only_where_they_are_dear():
     rounds = [
-        usual_candidates(shape(n_rows, 1000, n_labels, 0.03))[0].params["n_estimators"]
+        param(usual_candidates(shape(n_rows, 1000, n_labels, 0.03))[0], "n_estimators")
         for n_rows, n_labels in ((500, 14), (5_000, 160), (18_000, 2_000))
     ]
     assert rounds[0] == 10_000
@@ -58,7 +65,7 @@ def test_rounds_are_capped_only_where_they_are_dear():
 def test_a_higher_rate_where_time_is_short():
     of_shape = shape(1500, 100, 14)
     rates = [
-        usual_candidates(of_shape, Pace(seconds))[0].params["learning_rate"]
+        param(usual_candidates(of_shape, seconds)[0], "learning_rate")
         for seconds in (np.inf, 3, 0.03)
     ]
     assert rates == sorted(rates)
@@ -68,7 +75,7 @@ def test_a_higher_rate_where_time_is_short():
 def test_a_higher_rate_where_many_rounds_are_needed():
     of_shape = shape(100_000, 50, 20)._replace(n_folds=1)
     rates = [
-        booster(of_shape, 4, 0, pace=Pace(30.0, needed)).params["learning_rate"]
+        param(booster(of_shape, 4, 0, pace=Pace(30.0, needed)), "learning_rate")
         for needed in (15, 30, 60, 120)
     ]
     assert rates == [0.1, 0.2, 0.4, 0.4]
@@ -79,20 +86,20 @@ def test_a_higher_rate_where_many_rounds_are_needed():
 
 def test_the_pace_of_each_candidate_is_asked_for():
     of_shape, longest = shape(1500, 100, 14), iter([1e4, 0.01, 1e4])
-    drawn = islice(more_candidates(of_shape, 3, lambda: Pace(next(longest))), 3)
-    rates = [each.params["learning_rate"] for each in drawn]
+    drawn = islice(more_candidates(of_shape, 3, lambda: next(longest)), 3)
+    rates = [param(each, "learning_rate") for each in drawn]
     assert rates[1] == 0.3 > max(rates[0], rates[2])
 
 
 def test_a_second_level_learns_slowly_where_a_time_budget_lasts():
     of_shape = shape(391, 72, 6)
     usual, short, long = (second_level(of_shape, 3, seconds) for seconds in (np.inf, 2, 60))
-    assert [level.params["learning_rate"] for level in (usual, short, long)] == [0.1, 0.1, 0.03]
-    assert ["colsample_bytree" in level.params for level in (usual, short, long)] == [0, 0, 1]
+    assert [param(level, "learning_rate") for level in (usual, short, long)] == [0.1, 0.1, 0.03]
+    assert [param(each, "colsample_bytree") for each in (usual, short, long)] == [None, None, 0.4]
     assert usual.seconds == short.seconds == pytest.approx(0.3 * long.seconds)
     # With many rows the rate is 0.1 to save time, but ten minutes are enough for a lower one.
     of_shape = shape(20_000, 72, 20)
-    rates = [second_level(of_shape, 3, s).params["learning_rate"] for s in (20, np.inf, 600)]
+    rates = [param(second_level(of_shape, 3, s), "learning_rate") for s in (20, np.inf, 600)]
     assert rates[0] > rates[1] == 0.1 > rates[2]
 
 
@@ -110,7 +117,7 @@ def test_forests_do_not_end_early():
 
 def test_groups_are_half_of_the_labels_and_at_most_forty():
     largest = {
-        n: max(c.params.get("labels_per_tree", 0) for c in usual_candidates(shape(500, 18, n)))
+        n: max(param(c, "labels_per_tree", 0) for c in usual_candidates(shape(500, 18, n)))
         for n in (3, 7, 80, 200)
     }
     assert largest == {3: 2, 7: 4, 80: 40, 200: 40}
@@ -119,11 +126,11 @@ def test_groups_are_half_of_the_labels_and_at_most_forty():
 def test_a_single_label_makes_no_groups():
     tried = usual_candidates(shape(500, 18, 1))
     assert kinds(tried).count(MultiLabelXGBClassifier) == 1
-    assert tried[0].params["labels_per_tree"] == 0
+    assert param(tried[0], "labels_per_tree") == 0
 
 
 def test_few_rows_are_all_taken():
-    shares = {n: [c.params.get("subsample") for c in usual_candidates(shape(n, 20, 5))]
+    shares = {n: [param(c, "subsample") for c in usual_candidates(shape(n, 20, 5))]
               for n in (299, 300)}  # fmt: skip
     assert shares == {299: [1.0, 1.0, None, None], 300: [0.7, 1.0, None, None]}
 
@@ -147,7 +154,7 @@ def test_names_are_distinct_and_all_can_be_made():
         assert len({candidate.name for candidate in tried}) == len(tried)
         for candidate in tried:
             params = candidate.estimator(7, 1).get_params()
-            assert {**candidate.params, "random_state": 7, "n_jobs": 1}.items() <= params.items()
+            assert params == {**candidate.model.get_params(), "random_state": 7, "n_jobs": 1}
 
 
 def test_the_seed_draws_them():

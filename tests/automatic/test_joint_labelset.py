@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from xdcc import MultiLabelClassifier
-from xdcc.automatic.candidates import Shape
 from xdcc.automatic.joint_labelset import chain_seconds, try_joint
+from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.margins import margins_of

@@ -7,17 +7,13 @@ import pandas as pd
 import pytest
 
 import xdcc
-from xdcc.automatic import holdout, search
-from xdcc.automatic.candidates import (
-    ROUNDS_OF_ONE_FOLD,
-    Pace,
-    Shape,
-    booster,
-    first_booster,
-    usual_candidates,
-)
+from xdcc.automatic import boosters, holdout, search
+from xdcc.automatic.boosters import ROUNDS_OF_ONE_FOLD, Boosters, Pace, booster, first_booster
+from xdcc.automatic.families import families_of, usual_candidates
 from xdcc.automatic.holdout import one_fold, relative_error
-from xdcc.automatic.search import TimeBudget
+from xdcc.automatic.shape import Shape
+from xdcc.automatic.time_budget import TimeBudget
+from xdcc.automatic.watch import Watch
 from xdcc.base.fit_data import FitData
 
 DATA = xdcc.data.make_multilabel(500, n_labels=3, random_state=0)
@@ -84,8 +80,8 @@ def test_a_model_of_one_fold(monkeypatch, measure):
 
 def test_a_linear_model_of_one_fold_learns_from_a_sample(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
-    monkeypatch.setattr("xdcc.automatic.candidates._LEAST_ROWS", 150)
-    monkeypatch.setattr("xdcc.automatic.candidates._ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr("xdcc.automatic.linear_models._LEAST_ROWS", 150)
+    monkeypatch.setattr("xdcc.automatic.linear_models._ROWS_PER_FEATURE", 1)
     trained, out_of_fold = [], search.out_of_fold
 
     def spied(estimator, data, folds, **others):
@@ -110,13 +106,14 @@ def test_groups_and_splits_keep_their_folds(monkeypatch):
 
 def test_one_fold_has_a_fast_booster_and_no_forest():
     large = Shape(300_000, 100, 20, 30_000_000, 1)
-    names = [candidate.name for candidate in usual_candidates(large)]
+    names = [candidate.name for candidate in usual_candidates(families_of(None), large)]
     assert names == ["all labels, depth 4, rate 0.2", "linear"]
-    assert booster(large, 4, 0).params["n_estimators"] == ROUNDS_OF_ONE_FOLD
+    assert booster(large, 4, 0).model.n_estimators == ROUNDS_OF_ONE_FOLD
     in_time = Pace(1e4)
-    assert booster(large, 4, 0, pace=in_time).params["n_estimators"] > ROUNDS_OF_ONE_FOLD
-    assert booster(large, 4, 0, pace=in_time).params["learning_rate"] == 0.05
-    assert "extra trees" in [candidate.name for candidate in usual_candidates(large, in_time)]
+    assert booster(large, 4, 0, pace=in_time).model.n_estimators > ROUNDS_OF_ONE_FOLD
+    assert booster(large, 4, 0, pace=in_time).model.learning_rate == 0.05
+    in_budget = usual_candidates(families_of(None), large, 1e4)
+    assert "extra trees" in [candidate.name for candidate in in_budget]
 
 
 def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
@@ -126,14 +123,14 @@ def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
         *("all labels, depth 4, rate 0.2", "linear", "all labels, depth 4, rate 0.05")
     ]
     assert table.rounds[0] + table.rounds[2] < ROUNDS_OF_ONE_FOLD
-    monkeypatch.setattr(search, "ROUNDS_OF_ONE_FOLD", int(table.rounds[0]) + 40)
+    monkeypatch.setattr(boosters, "ROUNDS_OF_ONE_FOLD", int(table.rounds[0]) + 40)
     table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)
     assert table.candidate.tolist() == ["all labels, depth 4, rate 0.2", "linear"]
 
 
 def test_the_first_booster_learns_as_fast_as_the_time_needs():
     shape = Shape(1000, 10, 3, 10_000, 1)
-    rates = [first_booster(shape, s).params["learning_rate"] for s in (9, 0.1, 0.05, 0.02, 0)]
+    rates = [first_booster(shape, s).model.learning_rate for s in (9, 0.1, 0.05, 0.02, 0)]
     assert rates == sorted(rates)
     assert set(rates) == {0.05, 0.1, 0.2, 0.4}
 
@@ -153,43 +150,44 @@ class Stopwatch:
 def test_a_watch_ends_and_measures(monkeypatch):
     Stopwatch(monkeypatch)
     budget = TimeBudget(0.0, 1e6)
-    watch = search._Watch(budget, end=8.5)  # begins after a second
+    watch = Watch(budget, end=8.5)  # begins after a second
     # It looks once, and the budget, too.
     looks = [watch.ends(n_steps) for n_steps in (1, 2, 4, 6, 8)]
     assert looks == [False, False, False, False, True]
     assert watch.is_cut
     assert watch.n_steps == 8
     assert watch.seconds_per_step() == pytest.approx((10 - 2) / 7)
-    alone = search._Watch(TimeBudget(0.0, 1.0))
+    alone = Watch(TimeBudget(0.0, 1.0))
     assert alone.ends(1)
     assert alone.seconds_per_step() == 1.0
 
 
 def test_boosters_set_the_pace_of_the_next(monkeypatch):
-    paces, learn = [], search.Search._learn
+    paces, learn = [], Boosters.learn
 
-    def spied(self, tried):
-        learn(self, tried)
-        paces.append((tried, self._pace.needed))
+    def spied(self, training):
+        seconds = learn(self, training)
+        paces.append((training, self._pace(np.inf).needed))
+        return seconds
 
-    monkeypatch.setattr(search.Search, "_learn", spied)
+    monkeypatch.setattr(Boosters, "learn", spied)
     monkeypatch.setattr(search, "_MOST_FAILURES", 2)
     xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
-    for tried, needed in paces:
-        params = tried.member.candidate.params
-        if params.get("labels_per_tree") == 0:
-            assert not tried.watch.is_cut
-            n_best = tried.member.unfitted.n_estimators
-            assert needed == max(15, params["learning_rate"] * n_best)
+    assert paces
+    for training, needed in paces:
+        model = training.candidate.model
+        if model.labels_per_tree == 0:
+            assert not training.watch.is_cut
+            assert needed == max(15, model.learning_rate * training.unfitted.n_estimators)
 
 
 def test_boosters_that_are_cut_are_followed_by_fast_ones(monkeypatch):
-    def first_is_cut(self, tried):
-        tried.watch.is_cut = tried.member.candidate.name.startswith("first")
-        learn(self, tried)
+    def first_is_cut(self, training):
+        training.watch.is_cut = training.candidate.name.startswith("first")
+        return learn(self, training)
 
-    learn = search.Search._learn
-    monkeypatch.setattr(search.Search, "_learn", first_is_cut)
+    learn = Boosters.learn
+    monkeypatch.setattr(Boosters, "learn", first_is_cut)
     monkeypatch.setattr(search, "_MOST_FAILURES", 2)
     model = xdcc.MultiLabelClassifier(time_budget=600, cv=3, random_state=0).fit(X, Y)
     assert model.summary_["candidate"][1] == "all labels, depth 4, rate 0.3"

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 from sklearn.metrics import log_loss as log_loss_of_one
 
-from xdcc.automatic.mixture import Member, Mixture, RowLosses, greedy_shares, mixture_margins
+from xdcc.automatic.mixture import Member, Mixture, RowLosses, greedy_shares
+from xdcc.automatic.mixture_margins import mixture_margins
 from xdcc.base.fit_data import FitData
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.prediction.layout import LinearPart

@@ -11,7 +11,6 @@ from sklearn.datasets import make_multilabel_classification
 
 from xdcc import MultiLabelClassifier
 from xdcc.automatic import search
-from xdcc.automatic.candidates import usual_candidates
 from xdcc.base.memory import NotEnoughMemoryError
 from xdcc.boosting import MultiLabelXGBClassifier
 
@@ -53,7 +52,7 @@ def _slowed(monkeypatch, slow):
 
     def delayed(self, candidate, *others):
         found = train(self, candidate, *others)
-        n_others = len(usual_candidates(self._shape)) - len(slow)
+        n_others = len(self._usual) - len(slow)
         while candidate.name in slow and len(ended) < n_others:
             time.sleep(0.001)
         ended.append(candidate.name)

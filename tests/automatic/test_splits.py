@@ -12,8 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import xdcc
 from xdcc import MultiLabelClassifier, TunedDecisionClassifierCV
-from xdcc.automatic.candidates import Shape, usual_candidates
-from xdcc.automatic.search import Search, TimeBudget
+from xdcc.automatic.families import families_of, usual_candidates
+from xdcc.automatic.search import Search
+from xdcc.automatic.shape import Shape
+from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.checks import check_fit_data
 from xdcc.base.folds import make_folds
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -134,7 +136,9 @@ def test_refit(cv, tmp_path):
     assert [len(member.estimators) for member in model.members_] == [1] * len(names)
     data = check_fit_data(MultiLabelXGBClassifier(), X, Y)
     folds = make_folds(cv, X, Y, None, data=data, random_state=0)
-    for number, candidate in enumerate(usual_candidates(Shape(100, X.shape[1], 3, X.size, 3))):
+    for number, candidate in enumerate(
+        usual_candidates(families_of(None), Shape(100, X.shape[1], 3, X.size, 3))
+    ):
         if candidate.name in names:
             found = out_of_fold(candidate.estimator(number, 1), data, folds)
             [refitted] = model.members_[names.index(candidate.name)].estimators

@@ -9,6 +9,7 @@ import xgboost as xgb
 from xdcc import MultiLabelClassifier
 from xdcc.base.bins import SharedBins
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import InputForm
 from xdcc.base.rounds import with_own_weights
 
 
@@ -22,7 +23,7 @@ def data():
 def test_the_matrix_is_made_once_for_each_number_of_bins(data):
     assert data.binned(64) is data.binned(64)
     assert data.binned(64) is not data.binned(16)
-    assert data._replace(learned={"n_features_in_": 3}).binned(16) is data.binned(16)
+    assert data._replace(input_form=InputForm(3)).binned(16) is data.binned(16)
 
 
 def test_threads_wait_for_the_one_that_makes_it(data):

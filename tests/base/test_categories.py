@@ -10,10 +10,11 @@ import xgboost as xgb
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from xdcc.base.categories import categorical_mask, category_values, feature_types
+from xdcc.base.categories import categorical_mask, category_values
 from xdcc.base.checks import check_fit_data
-from xdcc.base.features import check_features
+from xdcc.base.features import learn_features
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import InputForm
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting import classifier as boosting_classifier
 from xdcc.chain import DynamicChainClassifier, training
@@ -69,39 +70,36 @@ def test_codes_by_hand() -> None:
             "c": pd.Categorical([20, 10, 10, 20]),
         }
     )
-    estimator = BinaryRelevance()
-    codes = check_features(estimator, frame, reset=True)
+    form, codes = learn_features(frame, "Model", takes_categories=True)
     np.testing.assert_array_equal(
         codes, np.float32([[0, 0.5, 1], [NAN, NAN, 0], [1, 1, 0], [0, 2, 1]])
     )
     assert codes.dtype == np.float32
-    assert {p: list(values) for p, values in estimator.categories_.items()} == {
+    assert form.categories is not None
+    assert {p: list(values) for p, values in form.categories.items()} == {
         0: ["y", "x"],
         2: [10, 20],
     }
-    assert feature_types(estimator) == ["c", "q", "c"]
+    assert form.feature_types == ["c", "q", "c"]
     assert isinstance(frame["a"].dtype, pd.CategoricalDtype)
 
 
 def test_codes_at_prediction_by_hand() -> None:
-    estimator = BinaryRelevance()
-    check_features(estimator, pd.DataFrame({"a": pd.Categorical(["x", "y", "z"])}), reset=True)
+    form = _form_of(a=pd.Categorical(["x", "y", "z"]))
     other = pd.DataFrame(
         {"a": pd.Categorical(["z", "new", None, "x"], categories=["z", "new", "x"])}
     )
     with pytest.warns(UserWarning, match="not occur in fit, in column 'a' of X"):
-        codes = check_features(estimator, other)
+        codes = form.check(other, "Model")
     np.testing.assert_array_equal(codes[:, 0], [2, NAN, NAN, 0])
 
 
-def _fitted_on(**columns: Any) -> BinaryRelevance:
-    estimator = BinaryRelevance()
-    check_features(estimator, pd.DataFrame(columns), reset=True)
-    return estimator
+def _form_of(**columns: Any) -> InputForm:
+    return learn_features(pd.DataFrame(columns), "Model", takes_categories=True)[0]
 
 
 def test_a_row_as_it_comes_from_json() -> None:
-    estimator = _fitted_on(
+    form = _form_of(
         city=pd.Categorical(["Bonn", "Ulm", None]),
         size=pd.Categorical([20, 10, 10]),
         open=pd.Categorical([True, False, True]),
@@ -116,9 +114,9 @@ def test_a_row_as_it_comes_from_json() -> None:
     expected = np.float32([[1, 1, 1, 2, 1], [0, NAN, 0, NAN, NAN], [NAN, 0, NAN, 1.5, 0]])
     for text, codes in zip(rows, expected, strict=True):
         row = pd.DataFrame([json.loads(text)])
-        np.testing.assert_array_equal(check_features(estimator, row), [codes])
+        np.testing.assert_array_equal(form.check(row, "Model"), [codes])
     together = pd.DataFrame([json.loads(text) for text in rows])
-    np.testing.assert_array_equal(check_features(estimator, together), expected)
+    np.testing.assert_array_equal(form.check(together, "Model"), expected)
 
 
 def test_text_is_read_as_the_category_of_that_name(estimator: BaseEstimator) -> None:
@@ -130,21 +128,21 @@ def test_text_is_read_as_the_category_of_that_name(estimator: BaseEstimator) -> 
 @pytest.mark.filterwarnings("ignore:Values that did not occur in fit")
 @pytest.mark.parametrize("kind", [object, "category", "string"])
 def test_few_rows_are_read_as_many(kind: Any) -> None:
-    estimator = _fitted_on(a=pd.Categorical(["x", "y", 3, None]))
+    form = _form_of(a=pd.Categorical(["x", "y", 3, None]))
     values = ["y", None, "x", "new", "y", "3"]
     if kind != "string":
         values += [3, 3.0]
     frame = pd.DataFrame({"a": pd.Series(values * 10, dtype=kind)})
-    of_many = check_features(estimator, frame)[: len(values), 0]
+    of_many = form.check(frame, "Model")[: len(values), 0]
     for row, code in enumerate(of_many):
-        np.testing.assert_array_equal(check_features(estimator, frame[row : row + 1])[:, 0], code)
+        np.testing.assert_array_equal(form.check(frame[row : row + 1], "Model")[:, 0], code)
 
 
 def test_unknown_values_make_one_warning_where_the_user_calls() -> None:
-    estimator = _fitted_on(a=pd.Categorical(["x", "y"]), b=pd.Categorical([1, 2]), c=[1.0, 2.0])
+    form = _form_of(a=pd.Categorical(["x", "y"]), b=pd.Categorical([1, 2]), c=[1.0, 2.0])
     frame = pd.DataFrame({"a": ["x", "new"], "b": [1, 7], "c": [0.5, 0.5]})
     with pytest.warns(UserWarning, match="in column 'a', 'b' of X. They are taken as m") as found:
-        codes = check_features(estimator, frame)
+        codes = form.check(frame, "Model")
     assert len(found) == 1
     assert found[0].filename == __file__
     np.testing.assert_array_equal(codes, np.float32([[0, 0, 0.5], [NAN, NAN, 0.5]]))
@@ -167,21 +165,18 @@ def test_unknown_values_make_one_warning_where_the_user_calls() -> None:
 def test_categories_of_any_type(values: Any) -> None:
     column = pd.Series(pd.Categorical(values, categories=values))
     frame = pd.DataFrame({"a": column})
-    estimator = BinaryRelevance()
-    np.testing.assert_array_equal(check_features(estimator, frame, reset=True), [[0], [1]])
+    form, codes = learn_features(frame, "Model", takes_categories=True)
+    np.testing.assert_array_equal(codes, [[0], [1]])
     turned = pd.DataFrame({"a": column[::-1].cat.reorder_categories(values[::-1])})
-    np.testing.assert_array_equal(check_features(estimator, turned), [[1], [0]])
+    np.testing.assert_array_equal(form.check(turned, "Model"), [[1], [0]])
 
 
 def test_numbers_are_no_names() -> None:
-    estimator = BinaryRelevance()
-    check_features(estimator, pd.DataFrame({"a": pd.Categorical([1, 2])}), reset=True)
+    form = _form_of(a=pd.Categorical([1, 2]))
     names, floats = pd.Categorical(["1", "2"]), pd.Categorical([2.0, 1.0])
     with pytest.warns(UserWarning, match="not occur in fit"):
-        np.testing.assert_array_equal(check_features(estimator, pd.DataFrame({"a": names})), NAN)
-    np.testing.assert_array_equal(
-        check_features(estimator, pd.DataFrame({"a": floats})), [[1], [0]]
-    )
+        np.testing.assert_array_equal(form.check(pd.DataFrame({"a": names}), "Model"), NAN)
+    np.testing.assert_array_equal(form.check(pd.DataFrame({"a": floats}), "Model"), [[1], [0]])
 
 
 def test_binary_relevance_is_one_stock_model_per_label() -> None:
@@ -291,7 +286,7 @@ def test_categories_of_an_earlier_fit_are_forgotten(estimator: BaseEstimator) ->
     assert list(estimator.categories_) == [0, 2]
     estimator.fit(FRAME[["height"]], Y)
     assert not hasattr(estimator, "categories_")
-    assert feature_types(estimator) is None
+    assert estimator._input_form.feature_types is None
 
 
 @pytest.mark.parametrize(
@@ -312,7 +307,7 @@ def test_categories_of_an_earlier_fit_are_forgotten(estimator: BaseEstimator) ->
         ),
         (
             NEW.assign(colour=[["red"]] * len(NEW)),
-            r"Column 'colour' of X \(position 0\) has the type object; its values are no cat",
+            r"Column 'colour' of X \(position 0\) has the type object; its values cannot be cat",
         ),
         (
             NEW.assign(height="low"),
@@ -356,7 +351,7 @@ def test_estimator_for_numbers_only() -> None:
 
 
 @pytest.mark.parametrize("given", [[2], np.array([2]), [False, False, True]])
-def test_mask_of_types_and_of_what_is_given(given: Any) -> None:
+def test_mask_of_given_feature_types(given: Any) -> None:
     assert categorical_mask(3, ["c", "q", "q"], given).tolist() == [True, False, True]
 
 

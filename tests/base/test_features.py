@@ -10,7 +10,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 
 import xdcc
-from xdcc.base.features import check_sparse_structure
+from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.comparators.baselines import BinaryRelevance, ClassifierChain

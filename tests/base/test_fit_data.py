@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
-from xdcc.base.features import check_features
+from xdcc.base.features import learn_features
 from xdcc.base.labels import check_labels
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
@@ -395,12 +395,12 @@ def test_labels_come_back_as_a_copy() -> None:
 def test_none_and_NA_are_unknown() -> None:
     frame = pd.DataFrame({"a": pd.array([1, None, 0], dtype="Int64"), "b": [None, 1, 0]})
     found = check_labels(frame)
-    checked, names = found.Y, found.learned["label_names_"]
+    checked, names = found.Y, found.output_form.names
     np.testing.assert_array_equal(checked, [[1, NAN], [NAN, 1], [0, 0]])
     assert list(names) == ["a", "b"]
 
 
 def test_features_are_float32_and_row_major() -> None:
-    checked = check_features(BinaryRelevance(), np.asfortranarray(X), reset=True)
+    _, checked = learn_features(np.asfortranarray(X), "Model")
     assert checked.dtype == np.float32
     assert checked.flags.c_contiguous

@@ -9,7 +9,7 @@ import pytest
 from xdcc import BinaryRelevance, TunedDecisionClassifierCV, metrics
 from xdcc.base import frames
 from xdcc.base.checks import check_fit_data
-from xdcc.base.features import check_features
+from xdcc.base.features import learn_features
 from xdcc.base.frames import as_pandas, labels_of_names
 from xdcc.base.labels import check_labels, check_labels_as_in_fit
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -56,7 +56,7 @@ def _arrow(frame: pd.DataFrame) -> Any:
 
 
 class _Stream:
-    """An Arrow producer that nobody knows."""
+    """An Arrow producer of an unknown library."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -85,14 +85,15 @@ def form(request: pytest.FixtureRequest) -> Any:
 
 
 def test_features_are_those_of_pandas(form: Any) -> None:
-    expected, found = BinaryRelevance(), BinaryRelevance()
-    codes = check_features(expected, FRAME, reset=True)
-    np.testing.assert_array_equal(check_features(found, form(FRAME), reset=True), codes)
-    assert found.feature_names_in_.tolist() == list(FRAME)
-    assert {p: list(values) for p, values in found.categories_.items()} == {
-        p: list(values) for p, values in expected.categories_.items()
+    expected, codes = learn_features(FRAME, "Model", takes_categories=True)
+    found, encoded = learn_features(form(FRAME), "Model", takes_categories=True)
+    np.testing.assert_array_equal(encoded, codes)
+    assert found.names is not None
+    assert found.names.tolist() == list(FRAME)
+    assert {p: list(values) for p, values in (found.categories or {}).items()} == {
+        p: list(values) for p, values in (expected.categories or {}).items()
     }
-    np.testing.assert_array_equal(check_features(expected, form(FRAME[::2])), codes[::2])
+    np.testing.assert_array_equal(expected.check(form(FRAME[::2]), "Model"), codes[::2])
 
 
 def test_models_are_those_of_pandas(form: Any) -> None:
@@ -133,7 +134,7 @@ def test_a_series_of_polars_is_a_binary_target() -> None:
     pl = pytest.importorskip("polars")
     found = check_labels(pl.Series("answer", ["no", "yes", "no"]))
     assert found.Y.T.tolist() == [[0, 1, 0]]
-    assert found.learned["label_names_"].tolist() == ["answer"]
+    assert found.output_form.names.tolist() == ["answer"]
 
 
 def test_polars_needs_no_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +179,7 @@ def test_text_and_dates_of_other_frames_are_refused(column: str, type_name: str)
         }
     )
     with pytest.raises(ValueError, match=rf"Column '{column}' of X .* has the type {type_name}"):
-        check_features(BinaryRelevance(), frame[[column, "height"]], reset=True)
+        learn_features(frame[[column, "height"]], "Model", takes_categories=True)
 
 
 NAMES = [["red", "new"], ["red"], [], ["new", "old"]]
@@ -200,10 +201,10 @@ def test_lists_of_label_names(Y: Any) -> None:
     data = check_fit_data(estimator, np.eye(4), Y)
     assert estimator.label_names_.tolist() == ["new", "old", "red"]
     assert data.Y.tolist() == MATRIX
-    others = check_labels_as_in_fit(estimator, np.eye(2), [["old"], ["red", "old"]])
+    others = check_labels_as_in_fit(estimator._output_form, np.eye(2), [["old"], ["red", "old"]])
     assert others.tolist() == [[0, 1, 0], [0, 1, 1]]
     with pytest.raises(ValueError, match="Y has the label 'blue', which did not occur in fit"):
-        check_labels_as_in_fit(estimator, np.eye(1), [["blue"]])
+        check_labels_as_in_fit(estimator._output_form, np.eye(1), [["blue"]])
 
 
 def test_lists_of_names_in_a_frame_of_lists() -> None:

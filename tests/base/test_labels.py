@@ -101,7 +101,7 @@ def test_row_blocks(
 @pytest.mark.parametrize("form", SPARSE_FORMS)
 def test_sparse_forms_are_read_like_dense_labels(form: Any) -> None:
     found = check_labels(form(LABELS))
-    checked, names = found.Y, found.learned["label_names_"]
+    checked, names = found.Y, found.output_form.names
     np.testing.assert_array_equal(checked, LABELS)
     assert checked.dtype == np.float32
     assert list(names) == ["label_0", "label_1", "label_2"]
@@ -146,7 +146,7 @@ def test_sparse_labels_are_not_changed() -> None:
 )
 def test_frames(frame: pd.DataFrame) -> None:
     found = check_labels(frame)
-    checked, names = found.Y, found.learned["label_names_"]
+    checked, names = found.Y, found.output_form.names
     np.testing.assert_array_equal(checked, LABELS)
     assert list(names) == NAMES
 

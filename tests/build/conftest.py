@@ -116,7 +116,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *_, **__: str(clone.cache))
     monkeypatch.setenv("PATH", str(clone.programs))
     modules = {file.stem for file in BACKEND.glob("*.py")}
-    assert modules.isdisjoint(sys.modules), "another module bears the name of one of the backend's"
+    assert modules.isdisjoint(sys.modules), "a loaded module is named like one of the backend"
     monkeypatch.syspath_prepend(clone.folder)
     yield clone
     for name in modules:

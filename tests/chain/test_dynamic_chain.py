@@ -104,7 +104,7 @@ def test_agrees_with_a_plain_chain(candidates: str, separate: bool, unknown: boo
 
 def test_readings_differ_on_these_data() -> None:
     chain = _chain(chain_length=4).fit(X, Y)
-    readings = [
+    predictions = [
         chain.set_params(prediction=prediction, cumulation=cumulation).predict_proba(X_NEW)
         for prediction, cumulation in (
             ("cumulated", "equation9"),
@@ -112,8 +112,8 @@ def test_readings_differ_on_these_data() -> None:
             ("standard", "equation9"),
         )
     ]
-    assert (readings[0] != readings[1]).any()
-    assert (readings[0] != readings[2]).any()
+    assert (predictions[0] != predictions[1]).any()
+    assert (predictions[0] != predictions[2]).any()
 
 
 @pytest.mark.parametrize("split_method", ["sumGain", "maxGain"])

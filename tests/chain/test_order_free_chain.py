@@ -95,7 +95,7 @@ def test_the_mode_given_known_labels_is_the_conditional_one(model) -> None:
     assert (found[:, :2].sum(axis=1) == 0).mean() > 0.9
 
 
-def test_unknown_labels_are_passed_over_in_log_prob(model) -> None:
+def test_log_prob_skips_unknown_labels(model) -> None:
     total = np.zeros(len(X_NEW))
     for pair in product((0, 1), repeat=2):
         labels = np.full(Y_NEW.shape, NAN)

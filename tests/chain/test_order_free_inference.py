@@ -162,7 +162,7 @@ def test_probabilities_of_all_labelsets_sum_to_one(booster, margins) -> None:
     np.testing.assert_allclose(total, 1, rtol=1e-12)
 
 
-def test_labels_that_are_passed_over_leave_a_distribution_of_the_others(booster, margins) -> None:
+def test_skipped_labels_leave_a_distribution_of_the_others(booster, margins) -> None:
     total = np.zeros(12)
     for pair in product((0, 1), repeat=2):
         Y = NOTHING.copy()

@@ -185,7 +185,7 @@ def test_early_stopping_keeps_the_best_round(source: str) -> None:
 
 
 def test_small_steps_are_not_better() -> None:
-    """.5 .51 .52 .53 with a tolerance of .015: the second is no better, the third is."""
+    """.5 .51 .52 .53 with a tolerance of .015: the second is not better, the third is."""
     scores = iter([0.5, 0.51, 0.52, 0.53, 0.53, 0.53])
     watch = EarlyStopping(
         Y, None, predict=lambda _: Y, measure=lambda *_: next(scores), patience=3, tolerance=0.015

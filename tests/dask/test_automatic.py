@@ -19,12 +19,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 import xdcc
-from xdcc.automatic import candidates
-from xdcc.automatic.candidates import Candidate, usual_candidates
+from xdcc.automatic import Candidate, boosters
+from xdcc.automatic.families import usual_candidates
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts, Recall
@@ -101,17 +102,17 @@ def on(client: Any, measure: Any = "example_f1", **params: Any) -> DaskMultiLabe
 @pytest.fixture(autouse=True)
 def fast_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let boosters learn fast: each of their rounds costs time on the network."""
-    monkeypatch.setattr("xdcc.automatic.candidates._RATES", ((0.3, np.inf),))
+    monkeypatch.setattr("xdcc.automatic.boosters._RATES", ((0.3, np.inf),))
 
 
 @pytest.fixture
 def only_boosters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out forests, linear models and the second level, here and on the workers."""
 
-    def boosters(*arguments: Any) -> list[Candidate]:
+    def only(*arguments: Any) -> list[Candidate]:
         return [c for c in usual_candidates(*arguments) if c.kind is MultiLabelXGBClassifier]
 
-    monkeypatch.setattr("xdcc.automatic.search.usual_candidates", boosters)
+    monkeypatch.setattr("xdcc.automatic.search.usual_candidates", only)
     monkeypatch.setattr("xdcc.automatic.search.Search._stack", lambda *_: [])
 
 
@@ -188,7 +189,7 @@ def test_what_only_one_worker_knows(two: Any) -> None:
 @pytest.mark.usefixtures("only_boosters")
 def test_a_sample_for_calibration_and_rules(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xdcc.base.label_rows._LEAST_SAMPLE", 50)
-    monkeypatch.setattr("xdcc.automatic.search.SAMPLE_ENTRIES", 360)
+    monkeypatch.setattr("xdcc.automatic.time_budget.SAMPLE_ENTRIES", 360)
     found, expected = on(two).fit(rows(X), rows(Y)), locally(X, Y)
     assert found.oof_proba_.shape == (120, N_LABELS)
     assert found.folds_.shape == (120,)
@@ -273,7 +274,13 @@ def test_time_budget(two: Any) -> None:
         ({"Y": rows(np.nan * Y)}, ValueError, "Y has no known label"),
         ({"params": {"cv": 321}}, ValueError, "321 folds need as many rows, but n_samples=320"),
         ({"params": {"cv": KFold(2)}}, ValueError, "cv=KFold"),
+        ({"params": {"distil": True}}, ValueError, "give `to_local\\(\\)` to xdcc.distil"),
         ({"params": {"measure": "f1"}}, ValueError, "measure='f1'"),
+        (
+            {"params": {"members": ["linear", DummyClassifier()]}},
+            ValueError,
+            "it must be a sequence of 'boosters', 'extra trees', 'linear' or None",
+        ),
         ({"params": {"measure": LabelCosts(1, [1, 2])}}, ValueError, "2"),
         ({"params": {"constraints": {"fraud": 0.3}}}, ValueError, "there is no label 'fraud'"),
         ({"params": {"measure": "precision_at_4"}}, ValueError, "'precision_at_4' has no value"),
@@ -301,6 +308,13 @@ def test_bad_input(
     assert not hasattr(estimator, "rule_")
 
 
+def test_families_by_name(two: Any) -> None:
+    found = on(two, members=["linear"]).fit(rows(X), rows(Y))
+    expected = locally(X, Y, members=["linear"])
+    assert found.summary_["candidate"][0] == "linear"
+    assert_same_model(found, expected, X)
+
+
 @pytest.mark.usefixtures("only_boosters")
 def test_unknown_chunk_sizes(two: Any) -> None:
     """Their lengths are compared by the workers."""
@@ -322,10 +336,10 @@ def test_without_the_plugin(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """One in a booster, the next one in a forest."""
     automatic = importlib.import_module("xdcc.dask.automatic")
-    search, rates = automatic._search, candidates._RATES
+    search, rates = automatic._search, boosters._RATES
 
     def learn_fast(parts: Any, **arguments: Any) -> Any:
-        importlib.import_module("xdcc.automatic.candidates")._RATES = rates  # on a worker
+        importlib.import_module("xdcc.automatic.boosters")._RATES = rates  # on a worker
         return search(parts, **arguments)
 
     def die(module: str, of: str, function: str, n_calls: int) -> Any:
@@ -346,7 +360,7 @@ def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch)
 
         return work
 
-    in_booster = die("xdcc.automatic.search", "TimeBudget", "has", 10)
+    in_booster = die("xdcc.automatic.time_budget", "TimeBudget", "has", 10)
     in_forest = die("xdcc.forest.classifier", "", "grow_forest", 2)
     with (
         cluster(2, processes=True) as of_test,

@@ -115,7 +115,7 @@ def test_arrays_give_the_local_chain(client: Any, kind: str) -> None:
         features = client.persist(features)
     found = on(client).fit(features, rows(Y))
     expected = local_chain(X, Y)
-    found.sparse_X_ = expected.sparse_X_  # the trees are the same; the local X stores no zeros
+    found._input_form = expected._input_form  # the trees are the same; the local X stores no zeros
     assert_same_chain(found, expected)
     assert len(found.boosters_) == found.n_rounds_ == found.n_labels_ == N_LABELS
     assert found.n_features_in_ == N_FEATURES

@@ -26,7 +26,8 @@ from tests.dask.test_automatic import (
     rows,
     two,
 )
-from xdcc.automatic.candidates import Candidate, usual_candidates
+from xdcc.automatic import Candidate
+from xdcc.automatic.families import usual_candidates
 from xdcc.automatic.mixture import Mixture
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
@@ -145,7 +146,7 @@ def test_trees_are_shared_by_the_number_of_rows(
 
 @pytest.mark.usefixtures("no_boosters")
 def test_rows_are_predicted_by_trees_that_have_not_seen_them(two: Any) -> None:
-    """Labels that no feature tells: who has seen a row would know its labels."""
+    """Random labels: only a model that has seen a row can predict its labels."""
     features = RNG.normal(size=(N_SAMPLES, 4)).astype(np.float32)
     labels = (RNG.random((N_SAMPLES, 3)) < 0.5).astype(int)
     found = losses(on(two).fit(rows(features), rows(labels)))

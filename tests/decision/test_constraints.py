@@ -15,8 +15,9 @@ from xdcc import MultiLabelClassifier
 from xdcc.base.fit_data import FitData
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts, Precision, Recall, TunedDecisionClassifierCV
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.constraints import LabelConstraints, _Counts
-from xdcc.decision.rules import CommonThreshold, ConstrainedRule
+from xdcc.decision.threshold_rules import CommonThreshold
 from xdcc.serving import CompiledModel, load_model, save_model
 
 NAMES = ["new", "fraud", "vip"]
@@ -320,7 +321,7 @@ def test_without_constraints_nothing_is_new() -> None:
     ("constraints", "message"),
     [
         ([Precision(0.9)], "must be None or a dict"),
-        ({1: Precision(0.9)}, "1 is no name of a label"),
+        ({1: Precision(0.9)}, "1 is not the name of a label"),
         ({"fraud": "high"}, "'fraud' has 'high'; it must be a Precision, a Recall or a thresh"),
         ({"fraud": 1.5}, "it must be a Precision"),
         ({"theft": Precision(0.9)}, "there is no label 'theft'; the labels are 'new', 'fraud'"),

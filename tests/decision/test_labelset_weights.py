@@ -8,9 +8,9 @@ from tests.reference import labelset_weights as reference
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import sample_rows
 from xdcc.decision import labelset_weights
+from xdcc.decision.known_labelset_rules import FittedLabelset, MostProbableLabelset
 from xdcc.decision.labelset_weights import fitted_weights
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.rules import FittedLabelset, MostProbableLabelset
 
 
 def drawn(seed=0, n_rows=60, n_labels=3):

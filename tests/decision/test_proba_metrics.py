@@ -13,7 +13,7 @@ from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV, best_t
 from xdcc.decision.label_metrics import validation_data
 from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric
 from xdcc.decision.rule_choice import without_choice
-from xdcc.decision.rules import LabelWise
+from xdcc.decision.threshold_rules import LabelWise
 
 OF_ROWS = ["label_ranking_average_precision", "precision_at_1", "precision_at_3", "ndcg_at_2"]
 AREAS = ["macro_roc_auc", "micro_roc_auc"]

@@ -17,15 +17,10 @@ from xdcc.decision import (
     best_threshold,
     best_thresholds_per_label,
 )
+from xdcc.decision.known_labelset_rules import F1Maximiser, MostProbableLabelset
 from xdcc.decision.labelset_weights import fitted_weights
 from xdcc.decision.rule_choice import choose_rule, compare, try_rules
-from xdcc.decision.rules import (
-    RULE_NAMES,
-    F1Maximiser,
-    MostProbableLabelset,
-    learn_rules,
-    predict_with_all,
-)
+from xdcc.decision.rules import RULE_NAMES, learn_rules, predict_with_all
 
 
 def drawn(seed=0, n_rows=150):
@@ -74,7 +69,7 @@ def test_every_rule_is_judged_on_rows_that_it_was_not_learned_from(measure, weig
     Y, proba, folds, weight = drawn()
     weight = weight if weighted else None
     names = [name for name in RULE_NAMES if name != "least_cost"]
-    choice = choose_rule(with_margins(Y, proba, weight), folds, measure=measure, names=names)
+    choice = choose_rule(with_margins(Y, proba, weight), folds, measure=measure, kinds=names)
     table = choice.results
     assert len(table["rule"]) == 1 + 1 + 3 + 5 + 1 + 9
     for name, params, score in zip(table["rule"], table["params"], table["score"], strict=True):
@@ -166,13 +161,13 @@ def test_the_likelihood_decides_between_rules_of_about_the_same_subset_accuracy(
     Y, proba, folds, _ = drawn(1, n_rows=400)
     data = with_margins(Y, proba)
     names = ["label_wise", "known_labelset", "fitted_labelset"]
-    choice = choose_rule(data, folds, measure="subset_accuracy", names=names)
+    choice = choose_rule(data, folds, measure="subset_accuracy", kinds=names)
     rule, score = (np.array(choice.results[column]) for column in ("rule", "score"))
     fitted = score[rule == "fitted_labelset"]
     assert score.max() > fitted, "draw other data"
     assert choice.rule.name == "fitted_labelset"
     # For another metric the highest score decides.
-    choice = choose_rule(data, folds, measure="jaccard", names=names)
+    choice = choose_rule(data, folds, measure="jaccard", kinds=names)
     assert choice.results["chosen"][int(np.argmax(choice.results["score"]))]
     # A rule that is clearly better is chosen: here labelsets that are new.
     new = np.eye(40, dtype=np.float32)[np.random.default_rng(0).permutation(40)]
@@ -194,7 +189,7 @@ def test_rules_with_unknown_labels():
     with pytest.raises(
         ValueError, match="'known_labelset' needs rows of which every label is known"
     ):
-        choose_rule(with_margins(Y, proba), folds, measure="micro_f1", names=["known_labelset"])
+        choose_rule(with_margins(Y, proba), folds, measure="micro_f1", kinds=["known_labelset"])
     Y[folds != 1] = np.nan
     with pytest.raises(ValueError, match="are in one fold"):
         choose_rule(with_margins(Y, proba), folds, measure="micro_f1")
@@ -209,10 +204,10 @@ def test_callables():
         return metrics.example_f1(truth, predicted, sample_weight=sample_weight)
 
     by_name = choose_rule(
-        with_margins(Y, proba), folds, measure="example_f1", names=["label_wise", "known_labelset"]
+        with_margins(Y, proba), folds, measure="example_f1", kinds=["label_wise", "known_labelset"]
     )
     by_call = choose_rule(
-        with_margins(Y, proba), folds, measure=measure, names=["label_wise", "known_labelset"]
+        with_margins(Y, proba), folds, measure=measure, kinds=["label_wise", "known_labelset"]
     )
     assert not any(calls)
     assert_allclose(by_call.results["score"], by_name.results["score"])
@@ -224,7 +219,7 @@ def test_callables():
     assert "threshold" in choice.results["rule"]
     assert "threshold_per_label" not in choice.results["rule"]
     named = choose_rule(
-        with_margins(Y, proba), folds, measure=measure, names=["threshold_per_label"]
+        with_margins(Y, proba), folds, measure=measure, kinds=["threshold_per_label"]
     )
     assert set(named.results["rule"]) == {"threshold_per_label"}
 
@@ -237,7 +232,7 @@ def test_the_corrected_score_is_the_choice_made_again():
     assert choice.score < max(choice.results["score"])
     table = choice.results
     alone = choose_rule(
-        with_margins(Y, proba), folds, measure="subset_accuracy", names=["label_wise"]
+        with_margins(Y, proba), folds, measure="subset_accuracy", kinds=["label_wise"]
     )
     # Nothing was chosen: the mean over left-out rows of 200 draws, with its own error.
     assert alone.score == pytest.approx(alone.results["score"][0], abs=0.02)
@@ -261,7 +256,7 @@ def test_nothing_is_learned_from_the_rows_that_judge():
             with_margins(Y, proba),
             np.arange(200) % 5,
             measure="subset_accuracy",
-            names=[name for name in RULE_NAMES if name != "least_cost"],
+            kinds=[name for name in RULE_NAMES if name != "least_cost"],
         )
         hits += 200 * np.array(choice.results["score"])
         assert choice.score <= max(choice.results["score"])
@@ -279,7 +274,7 @@ def test_trials_are_compared_on_the_same_draws():
     Y, proba, folds, _ = drawn()
     trials = [
         try_rules(
-            with_margins(Y, p), folds, measure="example_f1", names=["label_wise", "threshold"]
+            with_margins(Y, p), folds, measure="example_f1", kinds=["label_wise", "threshold"]
         )
         for p in (proba, 1 - proba)
     ]

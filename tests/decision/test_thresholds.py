@@ -38,7 +38,7 @@ def validation_cases(draw, max_rows=5, max_labels=3):
 
 
 def all_cuts(values):
-    """Every threshold that makes a difference, by a plain reading of the definition."""
+    """Every threshold that makes a difference, straight from the definition."""
     distinct = sorted(set(np.ravel(values)), reverse=True)
     middles = [(upper + lower) / 2 for upper, lower in pairwise(distinct)]
     return [2.0, *middles, -1.0]

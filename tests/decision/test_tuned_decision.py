@@ -91,7 +91,7 @@ def test_boosters_find_their_number_of_iterations(ensemble: bool) -> None:
     np.testing.assert_array_equal(model.calibration_.slope, 1)
 
 
-def test_better_than_the_booster_read_at_one_half() -> None:
+def test_better_than_the_booster_at_one_half() -> None:
     many_X, many_Y = make_multilabel_classification(
         n_samples=1200, n_features=6, n_classes=5, n_labels=2, random_state=1
     )
@@ -233,7 +233,7 @@ def test_noise_is_chance(measure: str) -> None:
         chance = getattr(metrics, measure)(labelsets, everything)
     margin = 5 * np.sqrt(np.square(errors).sum()) / len(errors)
     assert np.mean(scores) < chance + margin
-    # The other way round: the estimate is no pessimist beyond what choosing costs.
+    # Conversely, the estimate is not lower than choosing a rule costs.
     assert np.mean(scores) > 0.5 * chance - margin
 
 

@@ -141,6 +141,31 @@ def test_targets_are_half_label_and_half_probability(data):
     assert (found.sample_weight[600:] == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("shape", "copies"),
+    [
+        ((100, 5), 16),
+        ((1000, 5), 12),
+        ((3000, 5), 8),
+        ((10_000, 5), 5),
+        ((60_000, 5), 1),
+        ((1000, 10_000), 5),
+    ],
+)
+def test_the_number_of_generated_rows(shape, copies):
+    X = np.broadcast_to(np.float32(0), shape)
+    assert DistilledClassifier()._copies(X) == copies
+    assert DistilledClassifier(n_generated=50)._copies(X) == 50 / shape[0]
+    if shape[1] == 10_000:  # what a sparse X does not store is no entry
+        assert DistilledClassifier()._copies(sparse.csr_matrix(shape, dtype=np.float32)) == 12
+
+
+def test_the_number_of_leaves(teacher, data):
+    student = distil(teacher, data.X[:200], data.Y[:200], max_leaves=4, n_estimators=5, n_jobs=1)
+    n_leaves = [tree.count("leaf=") for tree in student.estimator_.booster_.get_dump()]
+    assert max(n_leaves) == 4
+
+
 @pytest.mark.parametrize("form", ["dense", "frame", "sparse"])
 @pytest.mark.parametrize("kind", ["mixture", "tuned", "thresholds", "booster", "forest", "linear"])
 def test_teachers_and_forms_of_X(data, kind, form):
@@ -326,7 +351,7 @@ BAD = {
         lambda t: t,
         {"X": np.zeros((200, 3))},
         ValueError,
-        "X has 3 features, but SketchedExtraTreesClassifier is expecting 8",
+        "X has 3 features, but TunedDecisionClassifierCV is expecting 8",
     ),
     "other rows": (
         lambda t: t,
@@ -357,7 +382,7 @@ BAD = {
         lambda t: t,
         {"X_unlabelled": np.zeros((2, 3))},
         ValueError,
-        "X has 3 features, but MultiLabelXGBClassifier is expecting 8",
+        "X has 3 features, but DistilledClassifier is expecting 8",
     ),
     "share": (
         lambda t: t,

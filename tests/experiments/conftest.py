@@ -35,8 +35,8 @@ EXPERIMENTS = ROOT / "experiments"
 def run_script(tmp_path, monkeypatch, run_python):
     """Run a script or a module of the folder `experiments` in an empty folder.
 
-    Return what it did. In this process, which has imported everything already, or `apart`, in one
-    of its own.
+    Return its status and output. It runs in this process, which has imported everything already, or
+    `apart`, in a process of its own.
     """
 
     def run(script, *args, apart=False):

@@ -250,7 +250,7 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
             "leave it out: ignore said",
         ),
         (("-f", "mine.csv", "--labels", "soft", "--ignore", "hue"), "mine has no column 'hue'"),
-        (("-f", "mine.csv", "-l", 9), "mine.csv has 4 columns, of which 9 are no labels"),
+        (("-f", "mine.csv", "-l", 9), "mine.csv has 4 columns, not 9 labels"),
         (("-f", "mine.csv", "-l", 2, "--labels", "soft"), "--labels names 1 labels, not 2"),
         (("-f", "ragged.csv", "-l", 1), "ragged.csv cannot be read: Error tokenizing data"),
         (("-f", "binary.csv", "-l", 1), "binary.csv cannot be read: 'utf-8' codec"),

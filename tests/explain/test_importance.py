@@ -2,6 +2,7 @@
 
 import copy
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def test_sparse(data: Any, fit: Any) -> None:
     stored = ~np.isnan(X)
     csr = sparse.csr_matrix((X[stored], np.nonzero(stored)), shape=X.shape)
     on_sparse = copy.copy(fit())
-    on_sparse.sparse_X_ = True
+    on_sparse._input_form = replace(on_sparse._input_form, is_sparse=True)
     np.testing.assert_array_equal(shap_values(on_sparse, csr).values, shap_values(fit(), X).values)
 
 

@@ -338,7 +338,7 @@ def test_categories_in_all_members() -> None:
     [
         (
             DynamicChainClassifier(n_estimators=2, chain_length=2, cv=2, n_jobs=1),
-            "DynamicChainClassifier cannot be explained by SHAP values: its log-odds are no sum",
+            "DynamicChainClassifier cannot be explained by SHAP values: its log-odds are not a sum",
         ),
         (
             DecisionTreeClassifier(max_depth=3),

@@ -1,6 +1,7 @@
 """Walks: label features of each round are the labels propagated before."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def test_matrix_gives_the_propagated_probabilities(end_label: bool, data: Any, f
     stored = ~np.isnan(X)
     csr = sparse.csr_matrix((X[stored], np.nonzero(stored)), shape=X.shape)
     on_sparse = copy.copy(chain)
-    on_sparse.sparse_X_ = True
+    on_sparse._input_form = replace(chain._input_form, is_sparse=True)
     for features, model in ((X, chain), (csr, on_sparse)):
         for round_ in walk_of(model).rounds(features):
             matrix = round_matrix(round_, 1)

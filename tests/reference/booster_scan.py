@@ -1,4 +1,4 @@
-"""The reference implementation of ``xdcc/serving/_booster_scan.pyx``, in plain Python.
+"""The reference implementation of ``xdcc/boosting/_booster_scan.pyx``, in plain Python.
 
 It reads a model as a whole, and then walks through each tree from its root. Models must be small
 and not nested too deeply.

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint_labelset import JOINT, N_BEAMS, JointLabelset
+from xdcc.automatic.compiled_joint_labelset import JOINT, N_BEAMS
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import second_level, weighted_sum
 from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier

@@ -1,6 +1,7 @@
 """Trained models for the serving tests: small data with missing values, all variants."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def on_sparse():
 
     def as_if_fitted_on_sparse(model):
         model = copy.copy(model)  # the trees are the same
-        model.sparse_X_ = True
+        model._input_form = replace(model._input_form, is_sparse=True)
         return model
 
     return as_if_fitted_on_sparse

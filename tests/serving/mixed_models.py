@@ -50,6 +50,7 @@ def mixed(model, *others):
         for share, other in zip(shares, others, strict=True)
     ]
     model.stacked_ = []
+    model._input_form = others[0]._input_form
     return model
 
 

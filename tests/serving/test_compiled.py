@@ -11,12 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.reference import prediction as reference
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member, second_level
+from xdcc.base import features
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.comparators.baselines import BinaryRelevance, EnsembleOfChains
 from xdcc.data import make_multilabel
@@ -24,7 +29,7 @@ from xdcc.decision import LabelCosts, Recall, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.serving import CompiledModel, compiled
+from xdcc.serving import CompiledModel
 
 MEMBERS = {
     "booster": MultiLabelXGBClassifier(n_estimators=6, max_depth=3),
@@ -44,14 +49,19 @@ def short_of_time(X, Y):
         return MultiLabelClassifier(time_budget=1e-3, cv=2).fit(X, Y)
 
 
+def as_compiled(model, error):
+    """The message of a compiled model: it has its own name."""
+    return str(error).replace(type(model).__name__, "CompiledModel")
+
+
 def assert_same(model, X, *, exact):
     """Compare a compiled model and the model itself with the reference."""
     compiled_model, tolerance = CompiledModel(model), 0 if exact else 1e-6
     margins, found = reference.margins(model, X), compiled_model.decision_function(X)
     assert found.dtype == margins.dtype
     np.testing.assert_allclose(found.reshape(margins.shape), margins, rtol=0, atol=tolerance)
-    proba = model._proba_in_form_of_y(reference.proba(model, X))
-    labels = model._labels_in_form_of_y(reference.labels(model, X))
+    proba = model._output_form.proba(reference.proba(model, X))
+    labels = model._output_form.labels(reference.labels(model, X))
     for each in (compiled_model, model):
         np.testing.assert_allclose(each.predict_proba(X), proba, rtol=0, atol=tolerance)
         decided = each.predict(X)
@@ -156,6 +166,55 @@ def test_batches_of_large_trees():
     assert_same(mixed, X, exact=True)
 
 
+@pytest.mark.parametrize(
+    ("n_features", "n_labels", "n_trees"),
+    [(4, 3, 30), (300, 40, 40), (5500, 3, 400)],
+    ids=["few features", "more than a byte counts", "too many to pack"],
+)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_batches_of_forests(n_features, n_labels, n_trees, is_sparse):
+    """Rows of a batch walk packed trees, a few rows those of the model."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, n_features)).astype(np.float32)
+    Y = (X[:, random.integers(0, n_features, n_labels)] > 0.5).astype(int)
+    X[:60][random.random((60, n_features)) < 0.1] = np.nan
+    if is_sparse:
+        X = sparse.csr_matrix(np.where(random.random(X.shape) < 0.3, X, 0))
+    model = SketchedExtraTreesClassifier(n_trees, max_features=1, random_state=0, n_jobs=1)
+    tuned_model = TunedDecisionClassifierCV(model, cv=2, random_state=0, n_jobs=1).fit(X, Y)
+    compiled_model = assert_same(tuned_model, X, exact=False)
+    margins = compiled_model.decision_function(X)
+    for begin in range(0, 200, 20):
+        found = compiled_model.decision_function(X[begin : begin + 20])
+        np.testing.assert_array_equal(found, margins[begin : begin + 20])
+    tested = {slot for forest in tuned_model.estimators_ for slot in forest.forest_.feature}
+    assert n_features <= 300 or len(tested) > 4096
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_batches_have_blocks_of_every_size(n_jobs):
+    """With a booster, a forest and a linear model, whose features are kept for all of a block."""
+    data = make_multilabel(3000, n_labels=4, missing=0.02, random_state=0)
+    model = tuned("forest").fit(data.X[:200], data.Y[:200])
+    model.estimators_ += [
+        clone(MEMBERS[name]).fit(data.X[:200], data.Y[:200]) for name in ("booster", "linear")
+    ]
+    compiled_model = CompiledModel(model, n_jobs=n_jobs)
+    margins = compiled_model.decision_function(data.X)
+    np.testing.assert_allclose(margins, reference.margins(model, data.X), rtol=0, atol=1e-6)
+    for n_rows in (33, 64, 65, 1023, 1025, 2049):
+        found = compiled_model.decision_function(data.X[:n_rows])
+        np.testing.assert_array_equal(found, margins[:n_rows])
+
+
+def test_forests_of_single_leaves_in_batches():
+    X, Y = np.zeros((50, 2)), np.tile([[0, 1]], (50, 1))
+    Y[:25] = [1, 0]
+    forest = SketchedExtraTreesClassifier(5, random_state=0)
+    model = TunedDecisionClassifierCV(forest, cv=2, random_state=0).fit(X, Y)
+    assert_same(model, X, exact=False)
+
+
 def test_rows_of_an_array_do_without_the_check(monkeypatch):
     data = make_multilabel(100, n_labels=3, random_state=0)
     compiled_model = CompiledModel(tuned("booster").fit(data.X, data.Y))
@@ -164,7 +223,7 @@ def test_rows_of_an_array_do_without_the_check(monkeypatch):
     def stop(*_):
         raise AssertionError
 
-    monkeypatch.setattr(compiled, "check_features", stop)
+    monkeypatch.setattr(features, "check_features", stop)
     for dtype in (np.float32, np.float64):
         X = data.X[:1].astype(dtype)
         np.testing.assert_array_equal(compiled_model.predict(X), expected)
@@ -292,13 +351,13 @@ def test_sparse_rows_do_without_the_check(monkeypatch):
             model.predict(wrong)
         with pytest.raises(type(expected.value)) as found:
             compiled_model.predict(wrong)
-        assert str(found.value) == str(expected.value)
+        assert str(found.value) == as_compiled(model, expected.value)
     expected = reference.margins(model, X)
 
     def stop(*_):
         raise AssertionError
 
-    monkeypatch.setattr(compiled, "check_features", stop)
+    monkeypatch.setattr(features, "check_features", stop)
     np.testing.assert_array_equal(compiled_model.decision_function(X), expected)
     np.testing.assert_array_equal(compiled_model.decision_function(X[:1]), expected[:1])
     with pytest.raises(AssertionError):
@@ -382,7 +441,7 @@ def test_bad_input_gets_the_error_of_the_model():
                 model.predict(wrong)
             with np.errstate(over="ignore"), pytest.raises(expected.type) as found:
                 compiled_model.predict(wrong)
-            assert str(found.value) == str(expected.value)
+            assert str(found.value) == as_compiled(model, expected.value)
 
 
 def test_what_cannot_be_compiled_is_named():
@@ -397,6 +456,10 @@ def test_what_cannot_be_compiled_is_named():
     foreign.fit(data.X, data.Y[:, 0])
     with pytest.raises(TypeError, match="LogisticRegression"):
         CompiledModel(foreign)
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), MultiLabelXGBClassifier())
+    message = r"the steps 'simpleimputer' \(SimpleImputer\), 'standardscaler' \(StandardScaler\) of"
+    with pytest.raises(TypeError, match=message):
+        CompiledModel(pipeline)
     X = np.where(np.arange(10) == 0, np.round(data.X), data.X)
     discrete = SketchedExtraTreesClassifier(n_estimators=5, categorical_features=[0])
     with pytest.raises(TypeError, match="categorical_features"):

@@ -153,7 +153,7 @@ def array_of(header, name):
     [
         (lambda content: b"", "cannot be read"),
         (lambda content: b"something else" * 10, "not a model file"),
-        (lambda content: content.replace(b"model 1\n", b"model 9\n"), "compile the model again"),
+        (lambda content: content.replace(b"model 2\n", b"model 9\n"), "compile the model again"),
         (lambda content: content[:-1], "checksum"),
         (lambda content: content[:40], "checksum"),
         (lambda content: content[:5000] + b"x" + content[5001:], "checksum"),

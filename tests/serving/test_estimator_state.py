@@ -1,10 +1,10 @@
 """`take_apart` and `put_together`: values keep their types through JSON.
 
-`KnownClass`: objects are taken apart and made again, and what does not fit is refused.
+`StoredClass`: objects are taken apart and made again, and what does not fit is refused.
 """
 
 import json
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pytest
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from xdcc.base.output_form import LabelForm
+from xdcc.base.stored import stored, stored_class
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import PropagationRule
-from xdcc.decision import ThresholdClassifier
-from xdcc.serving import estimator_state
+from xdcc.decision import KnownLabelsets, ThresholdClassifier
+from xdcc.decision.rules import LabelWise
 from xdcc.serving.estimator_state import State, put_together, take_apart
-from xdcc.serving.known_classes import KNOWN_CLASSES, MODELS, NAMES, KnownClass
 
 
 def _holding(value):
@@ -132,7 +134,7 @@ def test_estimators_of_scikit_learn_cannot_be_stored(estimator):
 def test_unknown_attributes_are_refused():
     model = MultiLabelXGBClassifier()
     model.note_ = "mine"
-    with pytest.raises(TypeError, match="'note_' that the class does not define"):
+    with pytest.raises(TypeError, match="'note_' that the class does not declare"):
         take_apart(model)
 
 
@@ -195,6 +197,7 @@ def test_objects_that_are_refused(objects, message):
         put_together(State(objects))
 
 
+@stored
 class Pair(NamedTuple):
     """A named tuple."""
 
@@ -202,41 +205,28 @@ class Pair(NamedTuple):
     right: str
 
 
+@stored
 class Counted:
     """Derives something from what it is made of."""
+
+    values: NDArray[np.int64]
 
     def __init__(self, values):
         self.values = values
         self._total = values.sum()
 
 
-CONSTRUCTED = {
-    "Pair": KnownClass(Pair, {"left": int, "right": str}, constructed=True),
-    "Counted": KnownClass(Counted, {"values": NDArray[np.int64]}, constructed=True),
-}
-
-
-def test_every_class_has_one_name():
-    assert len(NAMES) == len(KNOWN_CLASSES)
-    assert all(KNOWN_CLASSES[name].cls is cls for cls, name in NAMES.items())
-    assert set(MODELS) < set(NAMES)
-
-
 def test_declarations_of_classes_and_their_bases():
-    chain = KNOWN_CLASSES["DynamicChainClassifier"]
-    assert chain.fitted["boosters_"] == list[list[xgb.Booster]]
-    assert chain.fitted["n_labels_"] is int
-    assert chain.optional["stop_scores_"] == list[float]
-    assert "n_estimators" in chain.attributes
-    assert KNOWN_CLASSES["Forest"].attributes["n_labels"] is int
-    assert set(KNOWN_CLASSES["KnownLabelsets"].attributes) == {"labelsets", "counts"}
-    assert "name" not in KNOWN_CLASSES["LabelWise"].attributes
+    chain = stored_class(DynamicChainClassifier)
+    assert get_args(chain.fitted["boosters_"])[0] == list[list[xgb.Booster]]
+    assert chain.fitted["_output_form"] is LabelForm
+    assert "stop_scores_" in chain.optional
+    assert "n_estimators" in chain.params
+    assert set(stored_class(KnownLabelsets).params) == {"labelsets", "counts"}
+    assert stored_class(LabelWise).types == {}
 
 
-def test_what_is_made_by_calling_the_class(monkeypatch):
-    for name, known in CONSTRUCTED.items():
-        monkeypatch.setitem(estimator_state.KNOWN_CLASSES, name, known)
-        monkeypatch.setitem(estimator_state.NAMES, known.cls, name)
+def test_what_is_made_by_calling_the_class():
     back = put_together(take_apart(MultiLabelXGBClassifier(n_estimators=Pair(1, "a"))))
     assert back.n_estimators == Pair(1, "a")
     assert type(back.n_estimators) is Pair
@@ -245,7 +235,7 @@ def test_what_is_made_by_calling_the_class(monkeypatch):
 
 
 def test_attributes_that_are_missing_unknown_or_of_another_type():
-    known = CONSTRUCTED["Pair"]
+    known = stored_class(Pair)
     for attributes, message in (
         ({"left": 1}, "a Pair lacks its right"),
         ({"left": 1, "right": "a", "count": 2}, "a Pair has no attribute 'count'"),
@@ -257,7 +247,7 @@ def test_attributes_that_are_missing_unknown_or_of_another_type():
 
 def test_invariants_of_a_class_hold():
     attributes = vars(PropagationRule("open", "certainty", 2))
-    known = KNOWN_CLASSES["PropagationRule"]
+    known = stored_class(PropagationRule)
     assert known.make(attributes) == PropagationRule("open", "certainty", 2)
     with pytest.raises(ValueError, match="candidates='all' goes with"):
         known.make({**attributes, "candidates": "all"})
@@ -267,16 +257,16 @@ def test_invariants_of_a_class_hold():
 
 def test_an_estimator_is_fitted_or_not(rows):
     model = MultiLabelXGBClassifier(n_estimators=1)
-    known = KNOWN_CLASSES["MultiLabelXGBClassifier"]
+    known = stored_class(MultiLabelXGBClassifier)
     assert vars(known.make(known.attributes_of(model))) == vars(model)
     attributes = known.attributes_of(model.fit(rows.X, rows.Y))
-    del attributes["classes_"]
-    with pytest.raises(ValueError, match="lacks its classes_"):
+    del attributes["_output_form"]
+    with pytest.raises(ValueError, match="lacks its _output_form"):
         known.make(attributes)
 
 
 def test_files_of_earlier_versions_lack_parameters_that_came_later():
-    known = KNOWN_CLASSES["MultiLabelXGBClassifier"]
+    known = stored_class(MultiLabelXGBClassifier)
     X = np.eye(6, 3)
     model = MultiLabelXGBClassifier(n_estimators=2).fit(X, X)
     stored = known.attributes_of(model)
@@ -284,6 +274,6 @@ def test_files_of_earlier_versions_lack_parameters_that_came_later():
     again = known.make(stored)
     assert again.callbacks is None
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    del stored["n_labels_"]
-    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its n_labels_"):
+    del stored["_output_form"]
+    with pytest.raises(ValueError, match="a MultiLabelXGBClassifier lacks its _output_form"):
         known.make(stored)

@@ -8,8 +8,11 @@ import hashlib
 import io
 import json
 import os
+import subprocess
+import sys
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,41 +22,19 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from tests.serving.archives import members_of, pack, rewrite
+from tests.serving.format_2 import to_format_2
 from xdcc import MultiLabelClassifier
 from xdcc.automatic.mixture import Member
 from xdcc.base.plugin import PluginMissingError
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.comparators.lacovac import LaCovaCClassifier
 from xdcc.data import make_multilabel
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.linear import LogisticLabels
-from xdcc.serving import ModelFileError, load_model, model_file, save_model
+from xdcc.serving import ModelFileError, load_model, save_model
 from xdcc.serving.model_file import FORMAT_VERSION
-
-
-def _members(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def _pack(members):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-        archive.comment = b"xdcc model sha256:" + b"0" * 64
-    content = buffer.getvalue()[:-64]
-    return content + hashlib.sha256(content).hexdigest().encode()
-
-
-def _rewrite(path, change):
-    """Change the manifest and members of a file, and make its checksum right again."""
-    members = _members(path.read_bytes())
-    manifest = json.loads(members["manifest.json"])
-    change(manifest, members)
-    if "manifest.json" in members:
-        members["manifest.json"] = json.dumps(manifest).encode()
-    path.write_bytes(_pack(members))
 
 
 @pytest.fixture
@@ -147,22 +128,36 @@ def test_a_frame_with_odd_names(rows, tmp_path):
 
 def test_categories_come_back_with_their_types(rows, tmp_path):
     model = MultiLabelXGBClassifier(n_estimators=2).fit(rows.X, rows.Y)
-    model.categories_ = {
+    categories = {
         0: np.array(["no", "yes", "ä"], dtype=object),
         1: np.array([10, 20, -3], dtype=np.int8),
         2: np.array([False, True]),
         3: np.array(["2026-11-21"], dtype="datetime64[ns]"),
         4: np.array(["x", 2, True, None], dtype=object),
     }
+    model._input_form = replace(model._input_form, categories=categories)
     save_model(model, tmp_path / "model")
     loaded = load_model(tmp_path / "model").categories_
-    _same(loaded, model.categories_)
+    _same(loaded, categories)
     assert [type(value) for value in loaded[4]] == [str, int, bool, type(None)]
 
 
 def test_the_same_model_gives_the_same_bytes(saved, fitted_chain, tmp_path):
     save_model(load_model(saved), tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()
+
+
+def test_loading_imports_what_the_file_needs(tmp_path, rows):
+    model = LaCovaCClassifier(n_jobs=1).fit(np.nan_to_num(rows.X), rows.Y)
+    save_model(model, tmp_path / "model")
+    code = (
+        "import json, sys, xdcc.serving\n"
+        "packages = ('xdcc.comparators.ctbn', 'xdcc.comparators.baselines')\n"
+        f"model = xdcc.serving.load_model({str(tmp_path / 'model')!r})\n"
+        "print(json.dumps([type(model).__name__, *(name in sys.modules for name in packages)]))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True)
+    assert json.loads(done.stdout) == ["LaCovaCClassifier", False, False]
 
 
 def test_an_older_file_is_replaced(saved, classifier):
@@ -177,7 +172,7 @@ def test_the_file_has_the_usual_permissions(saved, tmp_path):
 
 
 def test_nothing_in_a_file_is_executable(saved):
-    members = _members(saved.read_bytes())
+    members = members_of(saved.read_bytes())
     assert {name.split("/")[0] for name in members} == {"arrays", "boosters", "manifest.json"}
     for name in members:
         if name.startswith("arrays/"):
@@ -263,12 +258,13 @@ def test_files_of_0_2_are_read(tmp_path):
     removed = set()
 
     def as_before(manifest, members):
+        to_format_2(manifest)
         for entry in manifest["objects"]:
             for name in LATER.get(entry["class"], ()):
                 removed.add((entry["class"], name))
                 entry["attributes"].pop(name)
 
-    _rewrite(path, as_before)
+    rewrite(path, as_before)
     assert removed == {(kind, name) for kind, names in LATER.items() for name in names}
     old = load_model(path)
     np.testing.assert_array_equal(old.predict_proba(data.X), model.predict_proba(data.X))
@@ -279,22 +275,20 @@ def test_files_of_0_2_are_read(tmp_path):
     np.testing.assert_array_equal(load_model(path).predict(data.X), model.predict(data.X))
 
 
-def test_the_format_before_is_read_too(saved, monkeypatch):
-    monkeypatch.setattr(model_file, "FORMAT_VERSION", 3)
-    assert isinstance(load_model(saved), DynamicChainClassifier)
-    _rewrite(saved, lambda manifest, members: manifest.update(format_version=1))
+def test_formats_before_that_are_refused(saved):
+    rewrite(saved, lambda manifest, members: manifest.update(format_version=1))
     with pytest.raises(ModelFileError, match="has format 1, but this xdcc reads format 2 and 3"):
         load_model(saved)
 
 
-@pytest.mark.parametrize("number", [FORMAT_VERSION - 1, FORMAT_VERSION + 1, -1])
+@pytest.mark.parametrize("number", [FORMAT_VERSION - 2, FORMAT_VERSION + 1, -1])
 def test_another_format_is_refused(saved, number):
     def change(manifest, members):
         manifest["format_version"] = number
         manifest["versions"]["xdcc"] = "99.0"
         manifest["something"] = "new"
 
-    _rewrite(saved, change)
+    rewrite(saved, change)
     with pytest.raises(ModelFileError, match=f"format {number}.*xdcc 99.0"):
         load_model(saved)
 
@@ -305,7 +299,7 @@ def test_boosters_of_another_xgboost_are_refused(saved):
         name = "boosters/0002.ubj"
         members[name] = members[name].replace(b"multilabel:logistic", b"multilabel:mystical")
 
-    _rewrite(saved, change)
+    rewrite(saved, change)
     with pytest.raises(ModelFileError, match=r"xgboost 12\.3\.4.*cannot be read by.*mystical"):
         load_model(saved)
 
@@ -345,10 +339,10 @@ def _with_class(name):
     return change
 
 
-def _with_labels_per_round(number):
+def _with_part(kind, name, value):
     def change(manifest, members):
-        [rule] = [entry for entry in manifest["objects"] if entry["class"] == "PropagationRule"]
-        rule["attributes"]["labels_per_round"] = number
+        [part] = [entry for entry in manifest["objects"] if entry["class"] == kind]
+        part["attributes"][name] = value
 
     return change
 
@@ -381,7 +375,7 @@ def _of_another_label(manifest, members):
         (_with(versions=[]), "not a mapping"),
         (_with(format_version=float("nan")), "nan is not a whole number"),
         (_with(format_version=True), "True is not a whole number"),
-        (_with(format_version="2"), "'2' is not a whole number"),
+        (_with(format_version="3"), "'3' is not a whole number"),
         (_with(threads=3), "not a list of whole numbers"),
         (_with(threads=["1"]), "not a list of whole numbers"),
         (_with(threads=[1]), "differ from its manifest"),
@@ -400,34 +394,39 @@ def _of_another_label(manifest, members):
         ),
         (_with_attribute("n_wings", 2), "no attribute 'n_wings'"),
         (_with_attribute("predict", "x"), "no attribute 'predict'"),
-        (_with_attribute("n_labels_", {"pickle": "gASVAAAA"}), "pickle"),
-        (_with_attribute("n_labels_", 5), "label_names_ does not fit"),
-        (_with_attribute("n_labels_", "4"), "n_labels_ of a DynamicChainClassifier is a str"),
-        (_with_attribute("n_labels_", True), "n_labels_ of a DynamicChainClassifier is a bool"),
-        (_with_attribute("n_features_in_", 6), "number of features does not fit"),
-        (_with_attribute("n_features_in_", 0), "n_features_in_ does not fit"),
-        (_with_attribute("n_rounds_", 5), "n_rounds_ does not fit"),
-        (_with_attribute("boosters_", []), "n_rounds_ does not fit"),
+        (_with_part("InputForm", "n_features", {"pickle": "gASVAAAA"}), "pickle"),
+        (_with_part("InputForm", "n_features", "4"), "n_features of a InputForm is a str"),
+        (_with_part("InputForm", "n_features", True), "n_features of a InputForm is a bool"),
+        (_with_part("InputForm", "n_features", 6), "number of features does not fit"),
+        (_with_part("InputForm", "n_features", 0), "n_features does not fit"),
+        (_with_part("InputForm", "sparse_zeros", "seven"), "sparse_zeros of a InputForm is a str"),
+        (_with_part("InputForm", "is_sparse", None), "is_sparse does not fit"),
+        (_with_part("LabelForm", "is_named", 1), "is_named of a LabelForm is an int"),
+        (_with_attribute("n_rounds_", 5), "boosters_ does not fit"),
+        (_with_attribute("boosters_", []), "boosters_ does not fit"),
         (_with_attribute("boosters_", [[], [], [], []]), "boosters_ does not fit"),
         (_with_attribute("boosters_", [{"booster": 0}]), "is a list with entries of another type"),
         (_with_attribute("boosters_", {"booster": 0}), "boosters_ of a .* is a Booster"),
         (_with_attribute("end_label_", True), "number of features does not fit"),
         (_with_attribute("rule_", None), "rule_ of a DynamicChainClassifier is a NoneType"),
-        (_with_attribute("classes_", {"values": {"shape": [0], "entries": []}}), "classes_ does"),
-        (_with_attribute("classes_", 3), "classes_ of a DynamicChainClassifier is an int"),
+        (
+            _with_part("LabelForm", "classes", {"values": {"shape": [0], "entries": []}}),
+            "classes does",
+        ),
+        (_with_part("LabelForm", "classes", 3), "classes of a LabelForm is an int"),
         (_with_attribute("n_estimators", -1), "n_estimators"),
         (_with_attribute("booster_params", {"dict": [["n_wings", 2]]}), "n_wings"),
         (_with_attribute("n_jobs", "many"), "n_jobs"),
         (_with_attribute("max_depth", {"float": "nan"}), "max_depth"),
-        (_with_labels_per_round(10**8), "rule_ does not fit"),
-        (_without_attribute("sparse_X_"), "sparse_X_ does not fit"),
+        (_with_part("PropagationRule", "labels_per_round", 10**8), "rule_ does not fit"),
+        (_without_attribute("_input_form"), "lacks its _input_form"),
         (_without_attribute("boosters_"), "lacks its boosters_"),
         (_without_attribute("n_estimators"), "lacks its n_estimators"),
         (_of_another_label, "number of outputs does not fit"),
     ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(saved, change, message):
-    _rewrite(saved, change)
+    rewrite(saved, change)
     with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*{message}"):
         load_model(saved)
 
@@ -449,7 +448,7 @@ def test_a_manifest_that_does_not_fit_is_refused(saved, change, message):
 )
 def test_another_manifest_is_refused(tmp_path, manifest, message):
     path = tmp_path / "model"
-    path.write_bytes(_pack({"manifest.json": manifest.encode("utf-8", "surrogateescape")}))
+    path.write_bytes(pack({"manifest.json": manifest.encode("utf-8", "surrogateescape")}))
     with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*({message})"):
         load_model(path)
 
@@ -473,7 +472,7 @@ def test_a_zip_bomb_takes_no_memory(tmp_path):
 
 def test_a_limit_of_bytes(saved):
     size = len(saved.read_bytes())
-    unpacked = sum(map(len, _members(saved.read_bytes()).values()))
+    unpacked = sum(map(len, members_of(saved.read_bytes()).values()))
     assert unpacked > size
     load_model(saved, max_bytes=unpacked)
     load_model(saved, max_bytes=np.int64(unpacked))
@@ -515,7 +514,7 @@ def _child_outside(manifest, members):
     ],
 )
 def test_a_booster_is_checked_before_xgboost_reads_it(saved, change, message):
-    _rewrite(saved, change)
+    rewrite(saved, change)
     with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*not a booster: .*{message}"):
         load_model(saved)
 
@@ -527,7 +526,7 @@ def test_an_array_without_content_takes_no_memory(saved):
             b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode()
         )
 
-    _rewrite(saved, change)
+    rewrite(saved, change)
     with pytest.raises(ModelFileError, match=r"shape \(300000000,\) .* has 0 bytes"):
         load_model(saved)
 
@@ -539,7 +538,7 @@ def test_stock_xgboost_raises_an_error_with_instructions(saved, monkeypatch):
 
 
 def test_a_hand_packed_file_is_read(saved, fitted_chain, rows):
-    _rewrite(saved, lambda manifest, members: None)
+    rewrite(saved, lambda manifest, members: None)
     np.testing.assert_array_equal(
         load_model(saved).predict_proba(rows.X_new),
         fitted_chain("paper").predict_proba(rows.X_new),
@@ -566,7 +565,7 @@ def test_what_cannot_be_saved(rows, saved):
         save_model(type("Mine", (MultiLabelXGBClassifier,), {})(), saved)
     model = MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y)
     model.note_ = "mine"
-    with pytest.raises(TypeError, match="'note_' that the class does not define"):
+    with pytest.raises(TypeError, match="'note_' that the class does not declare"):
         save_model(model, saved)
     del model.note_
     model.evals_result_ = {"validation_0": {"mine": [object()]}}

@@ -31,8 +31,8 @@ from tests.serving.mixed_models import (
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.decision import Precision, ThresholdClassifier
+from xdcc.decision.known_labelset_rules import F1Maximiser, MostProbableLabelset
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.rules import F1Maximiser, MostProbableLabelset
 from xdcc.linear import LogisticLabels
 from xdcc.serving import to_onnx
 from xdcc.serving.onnx_graph import Graph

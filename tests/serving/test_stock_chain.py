@@ -82,6 +82,8 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
             format_version=FORMAT_VERSION,
             xgboost="3.4.1",
             label_names=list("abcdefg"),
+            output="labels",
+            one_target=False,
             classes=None,
             n_features=1,
             feature_names=None,

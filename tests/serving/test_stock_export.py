@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import venv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,8 @@ def test_categories_are_recoded_by_value(rows, tmp_path):
     codes[:5, 1] = np.nan
     chain = DynamicChainClassifier(n_estimators=5).fit(codes, rows.Y)
     expected = chain.predict_proba(codes)
-    chain.categories_ = {1: np.array(["low", "mid", "high"], object), 3: np.array([20, 10])}
+    categories = {1: np.array(["low", "mid", "high"], object), 3: np.array([20, 10])}
+    chain._input_form = replace(chain._input_form, categories=categories)
     frame = pd.DataFrame(codes).astype({0: "float32"})
     frame[1] = pd.Categorical.from_codes(
         np.nan_to_num(codes[:, 1], nan=-1).astype(int), ["low", "mid", "high"]
@@ -241,7 +243,7 @@ def test_what_cannot_be_exported(fitted_chain, rows, tmp_path):
         np.array([1.5, np.inf]),
         np.array(["a", (1, 2)], dtype=object),
     ):
-        model.categories_ = {3: categories}
+        model._input_form = replace(model._input_form, categories={3: categories})
         with pytest.raises(TypeError, match="categories of column 3 are"):
             to_stock(model, tmp_path / "stock")
     chain = DynamicChainClassifier(n_estimators=1, chain_length=1).fit(rows.X, rows.Y)

@@ -6,23 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.contributions import mixed_contributions
+from xdcc.automatic.families import MemberLike, families_of
 from xdcc.automatic.holdout import one_fold
-from xdcc.automatic.joint_labelset import JointLabelset
-from xdcc.automatic.mixture import Member, mixture_margins
-from xdcc.automatic.search import (
-    CandidateCallback,
-    Search,
-    SearchResult,
-    TimeBudget,
-    choose_rule,
-)
+from xdcc.automatic.mixture import Member
+from xdcc.automatic.mixture_margins import mixture_margins
+from xdcc.automatic.mixture_rule import choose_rule
+from xdcc.automatic.search import CandidateCallback, Search
+from xdcc.automatic.search_result import SearchResult
+from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import (
     Anything,
@@ -43,22 +42,29 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import OPTIONAL, Of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.deciders import DecidingEnsemble
-from xdcc.decision.decision_predictor import MarginSource
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.decision.label_metrics import Metric, MetricName
 from xdcc.decision.out_of_fold import trained_on
-from xdcc.decision.proba_metrics import ProbaMetricName, require_value
-from xdcc.decision.rules import AnyRule
+from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric, require_value
+from xdcc.decision.rules import RuleKind
+from xdcc.distillation import DistilledClassifier
+from xdcc.distillation.teacher import Teacher
+from xdcc.prediction.predictors import MarginSource, second_level, threads_for
 
 
+@stored
 @declares_parameters
 class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     """Mixes boosters, extra trees and linear models, and keeps what is best for a metric.
 
     Use this when you want the best predictions without choosing a method: name the metric to
-    optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
+    optimise. The candidates (:mod:`xdcc.automatic.families`) share folds. On rows that it has not
     seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
     the mixture if that lowers the log-loss by more than chance. A second level, a booster on the
     members' log-odds, is added under the same condition. All decision rules of
@@ -80,6 +86,17 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
         "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
         probability at least 0.5.
+    members : list, optional
+        What competes for a place in the mixture, in this order: "boosters", "extra trees" and
+        "linear", the families of this package, which are the default; classifiers of any package
+        with `predict_proba`, or pairs ``(name, classifier)``; instances of
+        :class:`~xdcc.automatic.MemberFamily` (:doc:`/internals/add_member`). A classifier gets
+        arrays or CSR matrices of float32, or DataFrames if X had names in `fit`; it predicts in its
+        own way and is calibrated as the others.
+    rules : "auto" or sequence of str or subclasses of Rule, default="auto"
+        The kinds of decision rules to choose from, as in
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`. If any are named, no order-free chain is
+        tried.
     constraints : dict of str to Precision, Recall or float, optional
         Labels, by name, that have a threshold of their own: with at least this
         :class:`~xdcc.decision.Precision` or :class:`~xdcc.decision.Recall` out of fold, and the
@@ -93,9 +110,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         in turn have not helped; then the members are trained on all rows. None sets no limit; only
         then do the same data and seed give the same model on every machine.
     {cv}
-        With a number of folds and so many rows that the log-loss of one fold has a standard error
-        of one percent at most, which takes 50,000 rows or more, only one random fold is tested;
-        of two percent, 12,500 rows or more, if `time_budget` is short for them.
+        With a number of folds, only one random fold is tested if the standard error of its log-loss
+        is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
+        or more, if `time_budget` is short for them.
     refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that
         the folds found, to predict new rows. "auto": two models of each member, with other seeds,
@@ -103,6 +120,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         take long, with fewer than 300 rows, and if a row is in no fold. True: one model of each,
         which predicts fastest and suits folds of a time series, of which the first train on few
         rows. False: the models of all folds.
+    distil : bool, default=False
+        Whether one booster that has learned the mixture's probabilities
+        (:class:`~xdcc.distillation.DistilledClassifier`) replaces its members at the end of `fit`,
+        after the `time_budget`. The rule stays. :func:`~xdcc.distil` does so after `fit`, with
+        rows without labels if there are any.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
@@ -144,6 +166,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     stacked_ : list of Member
         The second level, one or none: a booster whose features are the members' log-odds. Its
         `share` is taken from theirs.
+    report_ : dict of str to list
+        With ``distil=True``, the comparison of the mixture and of the booster that replaces it, as
+        in :class:`~xdcc.distillation.DistilledClassifier`. `summary_`, `cv_results_`,
+        `best_score_` and `oof_proba_` are about the mixture.
     estimators_ : list of estimators
         Those of all members.
     calibration_ : LabelCalibration
@@ -174,23 +200,16 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
     """
 
-    _stored = MappingProxyType(
-        {
-            "members_": list[Member],
-            "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
-            "summary_": dict[str, Any],
-            "abandoned_": NotRequired[dict[str, Any]],  # absent in files of 0.2
-            "end_": NotRequired[str],  # absent in files of 0.2
-            "rule_": AnyRule | JointLabelset,
-        }
-    )
     _domains = MappingProxyType(
         {
             "measure": Anything(),
+            "members": Anything(),
+            "rules": Anything(),
             "constraints": Anything(),
             "time_budget": Either(Number(low=0, low_open=True), None),
             "cv": CV,
             "refit": Either(Choice(("auto",)), Switch()),
+            "distil": Switch(),
             "random_state": Seed(),
             "n_jobs": Threads(),
             "verbose": Verbosity(),
@@ -198,13 +217,34 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     )
 
     measure: str | Metric | Callable[..., float] = field(default="example_f1", kw_only=False)
-    constraints: Mapping[str, Constraint] | None = None
+    members: Annotated[Sequence[MemberLike] | None, OPTIONAL] = None
+    rules: Annotated[Literal["auto"] | Sequence[RuleKind], OPTIONAL] = "auto"
+    constraints: Annotated[Mapping[str, Constraint] | None, OPTIONAL] = None
     time_budget: float | None = None
     cv: Any = 5
-    refit: bool | Literal["auto"] = "auto"
+    refit: Annotated[bool | Literal["auto"], OPTIONAL] = "auto"
+    distil: Annotated[bool, OPTIONAL] = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
+
+    members_: Annotated[list[Member], Of(n_labels="n_labels_")] = learned()
+    # Files of 0.2 lack those that are optional.
+    stacked_: Annotated[list[Member], Of(n_labels="n_labels_"), OPTIONAL] = learned()
+    summary_: dict[str, Any] = learned()
+    abandoned_: Annotated[dict[str, Any], OPTIONAL] = learned()
+    end_: Annotated[str, OPTIONAL] = learned()
+    report_: Annotated[dict[str, list[Any]], OPTIONAL] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n_margins = len(self.members_) * self.n_labels_
+        for estimator in (
+            each for level in getattr(self, "stacked_", []) for each in level.estimators
+        ):
+            require(isinstance(estimator, MultiLabelXGBClassifier), "a classifier of stacked_")
+            require(estimator.n_features_in_ == n_margins, "n_features_in_ of stacked_")
+            require(estimator.n_labels_ == self.n_labels_, "n_labels_ of stacked_")
 
     def fit(
         self,
@@ -241,7 +281,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             If an argument is out of range, there are fewer rows or groups than folds, `cv` does
             not suit, the data are not as described, a callable metric returns no finite number, or
             a metric of probabilities has no value for the rows that folds test (there are fewer
-            labels than k, or none has both values).
+            labels than k, or none has both values). If a member has no `predict_proba` or predicts
+            no probabilities of these labels, or a rule predicts something else than 0 and 1; the
+            message names it and says what came.
         TypeError
             If a callable metric does not return a number.
         PluginMissingError
@@ -251,7 +293,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold. If it is too short for a booster. If memory does not suffice for a
+            round for each fold, or without boosters the least expensive candidate. If it is too
+            short for a booster or a classifier of another package. If memory does not suffice for a
             forest: it is left out. If a constraint cannot be met: a label without the precision is
             never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
             ended the search.
@@ -269,6 +312,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         budget = TimeBudget(started, self.time_budget)
         search = Search(
             data,
+            families_of(self.members),
             folds,
             refit=self.refit,
             seed=seed,
@@ -284,6 +328,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
         self.oof_proba_[folds.tested] = found.calibration.proba(found.data.X)
+        if hasattr(self, "report_"):  # of an earlier fit
+            del self.report_
+        if self.distil:
+            self._replace_members(data, seed)
         return self
 
     def _learn(self, found: SearchResult, seed: int, budget: TimeBudget) -> None:
@@ -291,6 +339,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         choice = choose_rule(
             found,
             measure=self._metric_of_labels(),
+            kinds=self._kinds(),
             constraints=self._constraints_of_labels(),
             seed=seed,
             n_jobs=self.n_jobs,
@@ -307,10 +356,78 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         self.best_score_ = choice.score
         self.rule_ = choice.rule
 
+    def _replace_members(self, data: FitData, seed: int) -> None:
+        """Train one booster that predicts as the mixture does, and keep only it."""
+        student = DistilledClassifier(random_state=seed, n_jobs=self.n_jobs)
+        mixture = copy.copy(self).set_params(distil=False)
+        student._learn_from_teacher(Teacher(mixture), data)
+        self.members_ = [Member("student", 1.0, [student.estimator_], student.calibration_)]
+        self.stacked_ = []
+        self.report_ = student.report_
+
     @property
     def estimators_(self) -> list[Any]:
         """The estimators of all members."""
         return [estimator for member in self.members_ for estimator in member.estimators]
+
+    def leaderboard(self, X: Any = None) -> pd.DataFrame:
+        """Compare the candidates, the best first.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), optional
+            Rows to predict, by each member by itself, for the time that this takes.
+
+        Returns
+        -------
+        DataFrame
+            A row for each candidate of `summary_`, that of the lowest log-loss first: "candidate";
+            "log_loss" out of fold, calibrated; "share" in the mixture, 0 if it did not enter;
+            "fit_seconds", for training out of fold, of all seeds; and if X is given
+            "predict_seconds", NaN for what is not in the mixture.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described, or has other features than in `fit`.
+
+        Examples
+        --------
+        >>> import xdcc
+        >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+        >>> model = xdcc.MultiLabelClassifier(members=["extra trees", "linear"])
+        >>> board = model.fit(data.X, data.Y).leaderboard(data.X)
+        >>> board.columns.tolist()
+        ['candidate', 'log_loss', 'share', 'fit_seconds', 'predict_seconds']
+        """
+        check_is_fitted(self)
+        table = pd.DataFrame(self.summary_)
+        seconds = table.groupby("candidate")["seconds"].sum()
+        # Of several trials with other seeds, the one that is in the mixture, or else the first.
+        best = table.sort_values("share", ascending=False, kind="stable")
+        best = best.drop_duplicates("candidate").sort_values("log_loss", kind="stable")
+        board = best[["candidate", "log_loss", "share"]].reset_index(drop=True)
+        board["fit_seconds"] = board["candidate"].map(seconds)
+        if X is not None:
+            board["predict_seconds"] = board["candidate"].map(self._seconds_of_members(X))
+        return board
+
+    def _seconds_of_members(self, X: Any) -> dict[str, float]:
+        """Measure what predicting rows takes each member by itself, once it is flattened."""
+        rows, seconds, found = self._check_X(X), {}, []
+        levels = [self.members_, getattr(self, "stacked_", [])]
+        for members in levels:
+            for member in members:
+                source = mean_source(member.estimators, member.calibration, rows.shape[1])
+                begun = time.perf_counter()
+                margins = source.margins(rows, threads_for(rows, self.n_jobs))
+                seconds[member.name] = time.perf_counter() - begun
+                assert margins is not None
+                found.append(margins)
+            rows = second_level(found)
+        return seconds
 
     def plot_summary(self, ax: Any = None) -> Any:
         """Draw the log-loss of each candidate and how that of the mixture fell.
@@ -333,7 +450,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         NotFittedError
             Before `fit`.
         """
-        check_is_fitted(self, self._fitted_attribute)
+        check_is_fitted(self)
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
@@ -355,13 +472,21 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             )
         )
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        families_of(self.members)
+        if self._kinds() is not None and proba_metric(self.measure):
+            raise ValueError(
+                f"measure={self.measure!r} is a metric of probabilities, on which decision rules "
+                "have no influence: rules must be 'auto'."
+            )
+
     def _check_metric(self) -> None:
         check_domain("measure", self.measure, Either(MetricName(), ProbaMetricName()))
 
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier()
-
     def _trained_on(self, data: FitData) -> Self:
+        if self.distil:  # the mixture is no longer there
+            return super()._trained_on(data)
         other = copy.copy(self)  # with shares, calibrations, the second level and the rule
         other.members_ = [
             replace(member, estimators=[trained_on(member.estimators[0], data)])

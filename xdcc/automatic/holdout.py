@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from xgboost import collective
 
-from xdcc.automatic.candidates import Shape, fits_often
+from xdcc.automatic.boosters import fits_often
+from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds
 from xdcc.base.label_rows import sample_rows
@@ -70,12 +71,12 @@ def one_fold(
     data : FitData
         Labels and weights of all rows.
     n_folds : int
-        The fold has a share of one in so many rows.
+        The fold has 1 / `n_folds` of the rows.
     seed : int
         Seed for the rows that are drawn.
     time_budget : float, optional
-        Seconds. If they are few for so many rows, a less exact log-loss is enough: several folds
-        of few boosting rounds would say less.
+        Seconds. If they are few for the number of rows, a less exact log-loss is enough: several
+        folds of few boosting rounds would be less exact still.
 
     Returns
     -------

@@ -10,17 +10,22 @@ medical.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc.automatic.candidates import PER_TREE, PER_VISIT, Shape
+from xdcc.automatic.boosters import PER_TREE, PER_VISIT
+from xdcc.automatic.compiled_joint_labelset import JOINT, N_BEAMS, CompiledJointLabelset
+from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.kept import kept
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.chain.label_booster import CompiledBooster
-from xdcc.chain.order_free_inference import LabelsetScore, held_out_candidates
+from xdcc.chain.order_free_inference import held_out_candidates
 from xdcc.chain.order_free_training import (
     folds_to_leave_out,
     order_free_params,
@@ -29,13 +34,10 @@ from xdcc.chain.order_free_training import (
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.rule import MetricLike, Rule
 from xdcc.decision.rule_choice import RuleTrial, trial_of
-from xdcc.decision.rules import MetricLike, Rule
-from xdcc.prediction._kernel import LabelsetSearch
 
-JOINT = 0.5
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
-N_BEAMS = 8
 _LEARNING_RATE = 0.1
 """Twice that of a chain by itself: half as many boosting rounds."""
 _MOST_ROUNDS = 500
@@ -47,6 +49,7 @@ _DEPTH = 4
 _USUAL_ROUNDS = 150
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class JointLabelset(Rule):
     """The labelset of the highest mean log-probability, by a chain and by independent labels.
@@ -66,56 +69,33 @@ class JointLabelset(Rule):
     name: ClassVar[str] = "joint_labelset"
     booster: xgb.Booster = field(repr=False)
     constant: ConstantLabels = field(repr=False)
-    known: KnownLabelsets = field(repr=False)
+    known: Annotated[KnownLabelsets, Of(n_labels="constant.n_varied")] = field(repr=False)
     prior: float
+
+    def _check_state(self) -> None:
+        n_varied = self.constant.n_varied
+        check_boosters([self.booster], 2 * n_varied, n_varied)
+
+    def _check_labels(self, n_labels: int) -> None:
+        require(self.constant.n_labels == n_labels, "constant labels of the rule")
 
     @property
     def params(self) -> dict[str, Any]:
         """The weight of the prior."""
         return {"prior": self.prior}
 
-    def flat(self) -> "CompiledJointLabelset":
+    def flat(self) -> CompiledJointLabelset:
         """Return the rule with a flat booster."""
-        return kept(self, "flat", (self.booster,), lambda: CompiledJointLabelset.of(self))
+
+        def make() -> CompiledJointLabelset:
+            booster = CompiledBooster.of(self.booster, int(self.constant.varied.sum()))
+            return CompiledJointLabelset(booster, self.constant, self.known, self.prior)
+
+        return kept(self, "flat", (self.booster,), make)
 
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         return self.flat().decide(margins)
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledJointLabelset:
-    """`JointLabelset` with a flat booster.
-
-    Attributes
-    ----------
-    booster : CompiledBooster
-    constant, known, prior
-        The attributes of `JointLabelset`.
-    """
-
-    booster: CompiledBooster
-    constant: ConstantLabels
-    known: KnownLabelsets
-    prior: float
-    _search: ClassVar[LabelsetSearch]
-
-    @classmethod
-    def of(cls, rule: JointLabelset) -> Self:
-        """Flatten the booster of a rule."""
-        booster = CompiledBooster.of(rule.booster, int(rule.constant.varied.sum()))
-        return cls(booster, rule.constant, rule.known, rule.prior)
-
-    def __post_init__(self) -> None:
-        """Make the search."""
-        score = LabelsetScore(JOINT, self.prior, self.known)
-        object.__setattr__(self, "_search", self.booster.search(N_BEAMS, score))
-
-    def decide(self, margins: Any) -> NDArray[np.int8]:
-        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
-        labels = np.zeros(margins.shape, dtype=np.int8)
-        labels[:, self.constant.varied] = self._search.decide(margins[:, self.constant.varied])
-        return self.constant.in_labels(labels)
 
 
 def chain_seconds(shape: Shape) -> float:

@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
 from xdcc.base.workers import grand_total
 from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import mean_margins
-from xdcc.prediction.builder import LayoutBuilder
-from xdcc.prediction.layout import Layout
-from xdcc.prediction.predictors import MixtureMargins, second_level, weighted_sum
+from xdcc.prediction.predictors import second_level, weighted_sum
 
 _STEPS = 12
 _LEAST_GAIN = 1e-4
@@ -41,6 +41,7 @@ _LEAST_GAIN = 1e-4
 type Margins = NDArray[np.float32]
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Member:
     """One candidate in the chosen model.
@@ -62,49 +63,17 @@ class Member:
     estimators: list[BaseEstimator]
     calibration: LabelCalibration
 
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.calibration.n_labels
+
+    def _check_state(self) -> None:
+        require(len(self.estimators) > 0, "estimators")
+
     def margins(self, X: Any, n_labels: int) -> Floats:
         """Predict calibrated log-odds, `(n_samples, n_labels)`."""
         return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
-
-
-def mixture_margins(
-    members: Sequence[Member],
-    stacked: Sequence[Member],
-    calibration: LabelCalibration,
-    n_features: int,
-) -> MixtureMargins:
-    """Flatten the log-odds of a mixture.
-
-    Parameters
-    ----------
-    members : sequence of Member
-        At least one.
-    stacked : sequence of Member
-        The second level, of one member or none: its features are the log-odds of the others, and
-        its share is taken from theirs.
-    calibration : LabelCalibration
-        Of the whole.
-    n_features : int
-        Number of features.
-
-    Returns
-    -------
-    MixtureMargins
-    """
-    n_labels = len(calibration.slope)
-
-    def layout(n_columns: int, of_layout: Sequence[Member], shares: Sequence[float]) -> Layout:
-        builder = LayoutBuilder(n_columns, n_labels)
-        for member, share in zip(of_layout, shares, strict=True):
-            builder.add_member(member.estimators, share, *member.calibration.affine())
-        return builder.build(calibration.affine())
-
-    shares = [member.share for member in members]
-    if not stacked:
-        return MixtureMargins([layout(n_features, members, shares)], [], 0.0)
-    layouts = [layout(n_features, [member], [1.0]) for member in members]
-    layouts.append(layout(len(members) * n_labels, stacked, [1.0]))
-    return MixtureMargins(layouts, shares, stacked[0].share)
 
 
 class RowLosses:

@@ -1,23 +1,17 @@
-"""Trains candidates on the same folds, mixes them, and chooses the rule for the metric.
+"""Trains candidates on the same folds, and mixes them.
 
 Each candidate gives margins out of fold. They are calibrated, and the candidate enters the mixture
 if that lowers the log-loss by more than chance (:mod:`xdcc.automatic.mixture`). The log-loss
 decides, whatever the metric: it is less noisy. A second level learns from the members' margins.
-Then all decision rules are tried on the mixture's margins. For subset accuracy an order-free chain
-(:mod:`xdcc.automatic.joint_labelset`), too, learns from these margins how labels depend. The score
-of the chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on
-those that were not drawn (:mod:`xdcc.decision.bbc_cv`). A metric of probabilities needs no rule.
 
-The usual candidates come first. With a time budget, a booster precedes them that ends after a tenth
-of the time, so that there is a good model early. What its rounds took on this machine, and how many
-of them these data needed, decides how fast the next ones learn. The members are trained again with
-other seeds and averaged, which makes them less noisy, and other candidates follow, as long as the
-budget lasts. None is begun that would last longer than that by its estimate. The estimates are
-corrected by what earlier candidates of the same kind took.
+The usual candidates of all families (:mod:`xdcc.automatic.families`) come first. With a time
+budget, those precede them that end after a tenth of the time, so that there is a good model early.
+The members are trained again with other seeds and averaged, which makes them less noisy, and other
+candidates follow, as long as the budget lasts. None is begun that would last longer than that by
+its estimate. The estimates are corrected by what earlier candidates of the same kind took.
 
-Where one fold is enough (:mod:`xdcc.automatic.holdout`), rows are many and boosters gain most. So
-without a budget they have a number of rounds for all of them: if the first needs few, a slower one
-follows.
+Where one fold is enough (:mod:`xdcc.automatic.holdout`) and time is not limited, a candidate can be
+followed by others of its family.
 
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
@@ -26,10 +20,9 @@ With a time budget there are as many as folds, or two if it is too short for tha
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -37,67 +30,35 @@ import numpy as np
 from numpy.typing import NDArray
 from xgboost import collective
 
-from xdcc.automatic.candidates import (
-    ANY_PACE,
-    ROUNDS_OF_ONE_FOLD,
-    SHARE_OF_A_BOOSTER,
-    Candidate,
-    Pace,
-    Shape,
-    first_booster,
-    more_candidates,
-    rows_of_linear,
-    second_level,
-    slower_booster,
-    slowness,
-    usual_candidates,
-)
+from xdcc.automatic.boosters import second_level
+from xdcc.automatic.families import more_candidates, usual_candidates
+from xdcc.automatic.family import Candidate, MemberFamily, Training
 from xdcc.automatic.holdout import parts_of_fold
-from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
+from xdcc.automatic.search_result import SearchResult
+from xdcc.automatic.shape import Shape
+from xdcc.automatic.time_budget import TimeBudget
+from xdcc.automatic.watch import Watch
 from xdcc.base.bins import SharedBins
-from xdcc.base.checks import PACKAGE
+from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
-from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.input_form import InputForm
 from xdcc.base.memory import NotEnoughMemoryError, fit_in_memory, in_units
 from xdcc.base.process import late_interrupt
 from xdcc.base.progress import progress_bar
 from xdcc.base.side_by_side import n_at_once, run_all
-from xdcc.base.workers import agreed, largest, sample_of_all
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.base.workers import agreed
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_tested
-from xdcc.decision.constraints import LabelConstraints
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import margins_by, out_of_fold
-from xdcc.decision.proba_metrics import proba_metric
-from xdcc.decision.rule_choice import (
-    RuleChoice,
-    RuleTrial,
-    choose,
-    constrained,
-    try_rules,
-    without_choice,
-)
-from xdcc.decision.rules import MetricLike
-from xdcc.linear import LogisticLabels
-from xdcc.linear.classifier import mean_model
-
-_MOST_RESERVED = 0.4
-"""Share of a time budget that can be kept for what follows the training."""
-
-_FULL_SAMPLE = 80.0
-"""Seconds of a time budget from which on calibration and rules have a sample of full size."""
 
 _RULES_PER_CALIBRATION = 6.0
 """How much longer the choice of a rule takes than the calibration of a candidate."""
 
-_FOR_LABELSETS = "subset_accuracy"
-"""The metric for which the dependence of labels matters."""
-
 _OVERRUN_OF_SECOND_LEVEL = 2.0
-"""Times its estimate is kept for a second level. Its features are few and strong, so it needs about
-as many rounds as estimated even where the members take ten times their estimates."""
+"""Factor of the estimated time that is kept for a second level. Its features are few and strong, so
+it needs about the estimated rounds even where members take ten times their estimates."""
 
 _LEAST_ROWS = 300
 """With fewer rows, models of all rows were no better than those of the folds."""
@@ -117,151 +78,11 @@ _HASTE = 2.0
 _MOST_OF_ONE = 0.4
 """Share of a time budget after which any other candidate ends."""
 
-_SHORTEST_STEP = 1e-6
-"""Seconds; the clock may show less."""
-
 _MOST_FAILURES = 12
-"""The search ends when so many candidates in turn have not entered the mixture."""
+"""The search ends when this many candidates in turn have not entered the mixture."""
 
 type CandidateCallback = Callable[[dict[str, Any]], object]
 """Called after each candidate with its row of the table; True ends the search."""
-
-
-class SearchResult(NamedTuple):
-    """Result of the search.
-
-    Attributes
-    ----------
-    members : list of Member
-        The chosen model: a candidate, or several that are mixed.
-    stacked : list of Member
-        The second level on their margins, if it helps.
-    calibration : LabelCalibration
-        Calibration of the members' mean log-odds: it changes constant labels only.
-    data : FitData
-        Labels and weights of the rows that a fold tests. X are log-odds of the mixture out of fold,
-        float64, `(n_tested, n_labels)`.
-    folds : int array of shape (n_tested,)
-        Fold of each of these rows, or part of the only fold.
-    are_all_tested : bool
-        Whether these are all rows.
-    log_loss : float
-        Out-of-fold log-loss of the mixture.
-    shape : Shape
-        Shape of the training data.
-    summary : dict of str to list
-        Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
-    abandoned : dict of str to list
-        Columns of a table of those without a model.
-    end : str
-        The reason for the end of the search.
-    had_time : bool
-        Whether the time budget was long enough for a candidate.
-    has_booster : bool
-        Whether there is a booster, or none was wanted.
-    left_out : list of str
-        Which candidates memory did not suffice for, and what they need.
-    was_interrupted : bool
-        Whether Ctrl-C ended the search.
-    """
-
-    members: list[Member]
-    stacked: list[Member]
-    calibration: LabelCalibration
-    data: FitData
-    folds: NDArray[np.intp]
-    are_all_tested: bool
-    log_loss: float
-    shape: Shape
-    summary: dict[str, list[Any]]
-    abandoned: dict[str, list[Any]]
-    end: str
-    had_time: bool
-    has_booster: bool
-    left_out: list[str]
-    was_interrupted: bool
-
-    @property
-    def all_members(self) -> list[Member]:
-        """Those of the mixture and of the second level."""
-        return [*self.members, *self.stacked]
-
-    def sample(self, entries: int) -> "SearchResult":
-        """Keep a sample of the rows of all workers, with so many entries, for the choice of a rule.
-
-        It has no features and no attributes that `fit` learned.
-        """
-        data = self.data
-        weights = [] if data.sample_weight is None else [data.sample_weight]
-        X, Y, folds, *weights = sample_of_all(
-            data.Y.shape, data.X, data.Y, self.folds, *weights, entries=entries
-        )
-        return self._replace(data=FitData(X, Y, weights[0] if weights else None), folds=folds)
-
-
-class TimeBudget:
-    """Seconds for the whole search; without a budget they never end.
-
-    Parameters
-    ----------
-    started : float
-        When the time began, by `time.perf_counter`.
-    seconds : float or None
-        None sets no limit.
-
-    Attributes
-    ----------
-    is_limited : bool
-        Whether there is a limit.
-    seconds : float
-        The limit.
-    entries : int
-        Entries of the rows that calibration and rules are learned from.
-    """
-
-    def __init__(self, started: float, seconds: float | None) -> None:
-        self.is_limited = seconds is not None
-        share = 1.0 if seconds is None else min(1.0, seconds / _FULL_SAMPLE)
-        self.entries = int(share * SAMPLE_ENTRIES)
-        self._started = started
-        self.seconds = np.inf if seconds is None else seconds
-        self._reserved = 0.0
-        self._slowness: dict[type, float] = {}
-
-    def has(self, seconds: float) -> bool:
-        """Tell whether more than so many seconds are left for training, to all workers."""
-        return not self.is_limited or agreed(seconds < self.left())
-
-    def reserve(self, seconds: float) -> None:
-        """Keep time for what follows the training."""
-        self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
-
-    def reserve_more(self, seconds: float) -> bool:
-        """Keep more time for what follows, if that is possible; tell whether it is."""
-        possible = self._reserved + seconds <= _MOST_RESERVED * self.seconds
-        if possible:
-            self._reserved += seconds
-        return possible
-
-    def left(self) -> float:
-        """Return the seconds that are left for training."""
-        return self._started + self.seconds - self._reserved - time.perf_counter()
-
-    def after(self, share: float) -> float:
-        """Return when a share of the time is over, by `time.perf_counter`."""
-        return self._started + share * self.seconds
-
-    def estimate(self, candidate: Candidate) -> float:
-        """Return how many seconds a candidate needs at least, learned from others of its kind.
-
-        The first of a kind is as slow as the slowest other kind: the machine can be busy.
-        """
-        of_new = max([1.0, *self._slowness.values()])
-        return candidate.least_seconds * self._slowness.get(candidate.kind, of_new)
-
-    def learn(self, candidate: Candidate, seconds: float) -> None:
-        """Correct the next estimates by what a candidate took."""
-        self._slowness[candidate.kind] = seconds / candidate.seconds
 
 
 @dataclass(frozen=True)
@@ -280,58 +101,12 @@ class _Stopped(Exception):
     """The callback ends the search."""
 
 
-class _Watch:
-    """Ends a training when its time is over, and measures its steps.
-
-    Parameters
-    ----------
-    budget : TimeBudget
-        Time budget of the search.
-    end : float
-        Time limit of the training, by `time.perf_counter`; the first step is always made.
-
-    Attributes
-    ----------
-    n_steps : int
-        Number of steps made so far.
-    is_cut : bool
-        Whether the training was ended early.
-    """
-
-    def __init__(self, budget: TimeBudget, end: float = np.inf) -> None:
-        self.n_steps, self.is_cut = 0, False
-        self._budget, self._end = budget, end
-        self._began = self._first = self._last = time.perf_counter()
-        self._n_first = 0
-
-    def ends(self, n_steps: int) -> bool:
-        """Take note of so many steps, and tell whether they have to be enough."""
-        self._last = time.perf_counter()
-        if not self.n_steps:
-            self._first, self._n_first = self._last, n_steps
-        self.n_steps = n_steps
-        in_time = self._end == np.inf or agreed(self._last < self._end)
-        self.is_cut = not (in_time and self._budget.has(0))
-        return self.is_cut
-
-    def seconds_per_step(self) -> float:
-        """Return what a step took on the slowest worker.
-
-        It does not count what comes before the first one, such as bins, if there are others.
-        """
-        since, n_steps = self._first, self.n_steps - self._n_first
-        if not n_steps:
-            since, n_steps = self._began, self.n_steps
-        return largest(max((self._last - since) / n_steps, _SHORTEST_STEP))
-
-
 class _Tried(NamedTuple):
-    """A candidate that can enter the mixture, its calibrated margins, and what it took."""
+    """A candidate that can enter the mixture, its calibrated margins, and its training."""
 
     member: _Trained
     margins: Floats
-    seconds: float
-    watch: _Watch
+    training: Training
 
 
 class Search:
@@ -341,6 +116,8 @@ class Search:
     ----------
     data : FitData
         Training data.
+    families : sequence of MemberFamily
+        What competes; they learn from the search.
     folds : Folds
         Which rows each fold is tested and trained on. Only rows that are tested count in the
         mixture and in the choice of the rule.
@@ -363,6 +140,7 @@ class Search:
     def __init__(
         self,
         data: FitData,
+        families: Sequence[MemberFamily],
         folds: Folds,
         *,
         refit: bool | Literal["auto"],
@@ -374,6 +152,7 @@ class Search:
         keep_on_interrupt: bool = False,
     ) -> None:
         self._data, self._folds = data._replace(bins=SharedBins()), folds
+        self._families = families
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._rows_tested = slice(None) if folds.tested.all() else np.flatnonzero(folds.tested)
         if folds.n_folds == 1:
@@ -381,6 +160,7 @@ class Search:
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
+        self._usual = usual_candidates(families, self._shape)
         self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
         self._was_interrupted = False
         self._mixture = Mixture(self._tested)
@@ -388,8 +168,8 @@ class Search:
         self._stacked: list[Member] = []
         self._table: list[dict[str, Any]] = []
         self._abandoned: dict[str, list[Any]] = {"candidate": [], "seconds": [], "reason": []}
-        self._has_booster = self._lacks_booster = False
-        self._pace, self._slowness = ANY_PACE, 1.0
+        self._trained_nouns: set[str] = set()
+        self._abandoned_nouns: set[str] = set()
         self._end = "all candidates were tried"
         self._left_out: set[str] = set()
         # Trainings on all rows that would take as long as those of all folds.
@@ -406,7 +186,14 @@ class Search:
         Returns
         -------
         SearchResult
+
+        Raises
+        ------
+        ValueError
+            If a classifier of another package predicts no probabilities.
         """
+        for family in self._families:
+            family.begin(self._data, self._shape)
         with self._progress:
             try:
                 had_time = self._try_all()
@@ -437,11 +224,12 @@ class Search:
             bool(self._folds.tested.all()),
             self._mixture.log_loss,
             self._shape,
+            sum(candidate.seconds for candidate in self._usual),
             {name: [row[name] for row in self._table] for name in self._table[0]},
             self._abandoned,
             self._end,
             had_time,
-            self._has_booster or not self._lacks_booster,
+            sorted(self._abandoned_nouns - self._trained_nouns),
             sorted(self._left_out),
             self._was_interrupted,
         )
@@ -455,7 +243,7 @@ class Search:
                 self._try_usual()
             had_time = bool(self._table)
             if not had_time:
-                self._try(usual_candidates(self._shape)[0])
+                self._try_in_any_case()
         except _Stopped:
             self._end = "callback"
             return True
@@ -463,16 +251,16 @@ class Search:
 
     def _try_usual(self) -> None:
         """Train the usual candidates side by side; they enter the mixture in their order."""
-        candidates = usual_candidates(self._shape)
+        candidates = self._usual
         if self._shape.n_folds == 1:
-            self._try_one_fold(*candidates)
+            self._try_one_fold()
             return
         trained: dict[int, _Tried | None] = {}
         entering, following = threading.Lock(), 0
 
         def try_candidate(number: int) -> None:
             nonlocal following
-            found = self._train_and_calibrate(candidates[number], number)
+            found = self._train_and_calibrate(candidates[number], number, Watch(self._budget))
             with entering:
                 trained[number] = found
                 while following in trained:
@@ -496,15 +284,18 @@ class Search:
         """Run tasks of several candidates, side by side if time and memory allow it."""
         return run_all(tasks) if self._is_together else [task() for task in tasks]
 
-    def _try_one_fold(self, booster: Candidate, *others: Candidate) -> None:
-        """Train a booster and others, and with the rounds that it has left a slower booster."""
-        tried = self._train_and_calibrate(booster, 0)
-        if tried is not None:
-            self._enter(tried)
-            left = ROUNDS_OF_ONE_FOLD - tried.watch.n_steps
-            slower = slower_booster(self._shape, self._pace.needed, left)
-            others = others if slower is None else (*others, slower)
-        for candidate in others:
+    def _try_one_fold(self) -> None:
+        """Train the usual candidates, and then what follows them."""
+        following: list[Candidate] = []
+        for candidate in self._usual:
+            tried = self._train_and_calibrate(candidate, len(self._table), Watch(self._budget))
+            if tried is not None:
+                self._enter(tried)
+                family = candidate.family
+                assert family is not None
+                found = family.after(self._shape, tried.training)
+                following += [replace(each, family=family) for each in found]
+        for candidate in following:
             self._try(candidate)
 
     def _try_in_time(self) -> None:
@@ -526,48 +317,61 @@ class Search:
                 break
 
     def _try_first(self) -> None:
-        """Train a booster in a small share of the time."""
-        if not self._budget.has(0):
-            return
-        candidate = first_booster(self._shape, _TIME_OF_FIRST * self._budget.seconds / _HASTE)
-        end = self._budget.after(_TIME_OF_FIRST)
-        tried = self._train_and_calibrate(candidate, 0, end)
-        if tried is not None:
-            self._enter(tried)
+        """Train in a small share of the time what is good after it."""
+        longest = _TIME_OF_FIRST * self._budget.seconds / _HASTE
+        for family in self._families:
+            first = family.first(self._shape, longest)
+            if first is None or not self._budget.has(0):
+                continue
+            watch = Watch(self._budget, self._budget.after(_TIME_OF_FIRST))
+            candidate = replace(first, family=family)
+            tried = self._train_and_calibrate(candidate, len(self._table), watch)
+            if tried is not None:
+                self._enter(tried)
 
-    def _learn(self, tried: _Tried) -> None:
-        """Learn from a candidate how long others take, and how fast boosters have to learn."""
-        candidate, watch = tried.member.candidate, tried.watch
-        if candidate.kind is not MultiLabelXGBClassifier:
-            self._budget.learn(candidate, tried.seconds)
-            return
-        self._slowness = slowness(candidate, watch.seconds_per_step())
-        self._budget.learn(candidate, self._slowness * candidate.seconds)
-        if candidate.params["labels_per_tree"] == 0:
-            n_best = tried.member.unfitted.n_estimators
-            needed = np.inf if watch.is_cut else n_best * candidate.params["learning_rate"]
-            self._pace = Pace(needed=max(ANY_PACE.needed, needed))
+    def _try_in_any_case(self) -> None:
+        """Train a candidate without time: as briefly as possible, or all of it."""
+        brief = [(each, self._budget) for each in self._usual if each.ends_early]
+        by_cost = sorted(self._usual, key=lambda each: each.seconds)
+        for candidate, budget in (*brief[:1], *((each, TimeBudget(0, None)) for each in by_cost)):
+            tried = self._train_and_calibrate(candidate, 0, Watch(budget))
+            if tried is not None:
+                self._enter(tried)
+                return
+        raise NotEnoughMemoryError(" ".join(sorted(self._left_out)))
 
-    def _pace_of_next(self) -> Pace:
-        """Tell how fast the next booster has to learn in the time that is left."""
-        left = -largest(-self._budget.left())
-        longest = min(SHARE_OF_A_BOOSTER * self._budget.seconds, max(left, 0.0))
-        return self._pace._replace(longest=longest / self._slowness)
+    def _learn(self, training: Training) -> None:
+        """Learn from a candidate how long others take, and what its family learns."""
+        family = training.candidate.family
+        assert family is not None
+        self._budget.learn(training.candidate, family.learn(training))
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether a family had too little time so far."""
+        return any(family.is_cut for family in self._families)
 
     def _candidates(self) -> Iterator[Candidate]:
         """List what is tried in a time budget.
 
-        Until a booster has had time for all rounds that it needs, another one gains most.
+        Until a family that is urgent has had the time that it needs, another model of it gains
+        most.
         """
-        usual = usual_candidates(self._shape, self._pace_of_next())
-        first = usual[: 1 if self._pace.needed == np.inf else 0]
-        yield from (*first, *sorted(usual[len(first) :], key=lambda candidate: candidate.seconds))
-        others = more_candidates(self._shape, self._seed, self._pace_of_next)
+        usual = usual_candidates(self._families, self._shape, self._budget.longest())
+        urgent = next((each for each in usual if each.family and each.family.is_cut), None)
+        yield from sorted(usual, key=lambda each: (each is not urgent, each.seconds))
+        others = more_candidates(self._families, self._shape, self._seed, self._budget.longest)
         while True:
-            for name in list(self._mixture.names) if self._pace.needed < np.inf else []:
+            n_again = 0
+            for name in [] if self._is_cut else list(self._mixture.names):
                 if name in self._members and self._members[name].candidate.is_worth_repeating:
+                    n_again += 1
                     yield self._members[name].candidate
-            yield next(others)
+            drawn = next(others, None)
+            if drawn is not None:
+                yield drawn
+            elif not n_again:
+                return
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""
@@ -633,29 +437,30 @@ class Search:
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
         end = time.perf_counter() + _MOST_OF_ONE * self._budget.seconds
-        tried = self._train_and_calibrate(candidate, len(self._table), end)
+        watch = Watch(self._budget, end)
+        tried = self._train_and_calibrate(candidate, len(self._table), watch)
         return tried is not None and self._enter(tried)
 
     def _abandon(self, candidate: Candidate, seconds: float, reason: str) -> None:
         """Note a candidate without a model, once."""
-        self._lacks_booster |= candidate.kind is MultiLabelXGBClassifier
+        if candidate.family is not None:
+            self._abandoned_nouns |= {candidate.family.noun} - {""}
         if candidate.name not in self._abandoned["candidate"]:
             row = {"candidate": candidate.name, "seconds": seconds, "reason": reason}
             for name, column in self._abandoned.items():
                 column.append(row[name])
 
     def _train_and_calibrate(
-        self, candidate: Candidate, number: int, end: float = np.inf
+        self, candidate: Candidate, number: int, watch: Watch
     ) -> _Tried | None:
         """Train a candidate or a member with another seed, and calibrate its margins."""
         begun = time.perf_counter()
-        watch = _Watch(self._budget, end)
         found = self._train(candidate, self._data, number, watch)
         if found is None:
             return None
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
-        raw = found.margins[self._rows_tested].astype(np.float32)
+        raw = self._checked(candidate, found.margins)[self._rows_tested].astype(np.float32)
         n_seeds, estimators = 1, self._predictors(found)
         if earlier is not None:
             n_seeds += earlier.n_seeds
@@ -665,7 +470,22 @@ class Search:
         ended = time.perf_counter()
         self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
-        return _Tried(member, margins, ended - begun, watch)
+        return _Tried(member, margins, Training(candidate, found.unfitted, ended - begun, watch))
+
+    def _checked(self, candidate: Candidate, margins: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Check the margins that an estimator gives out of fold."""
+        shape = self._data.Y.shape
+        if margins.shape != shape:
+            raise ValueError(
+                f"The member {candidate.name!r} ({candidate.kind.__name__}) gives log-odds of the "
+                f"shape {margins.shape} out of fold; expected {shape}, one for each row and label."
+            )
+        if not np.isfinite(margins[self._rows_tested]).all():
+            raise ValueError(
+                f"The member {candidate.name!r} ({candidate.kind.__name__}) gives log-odds that "
+                "are not finite."
+            )
+        return margins
 
     def _enter(self, tried: _Tried) -> bool:
         """Let a candidate enter the mixture if that improves; return whether it does.
@@ -689,17 +509,18 @@ class Search:
         if enters:
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
-        seconds = tried.seconds + time.perf_counter() - begun
-        self._learn(tried)
+        seconds = tried.training.seconds + time.perf_counter() - begun
+        self._learn(tried.training)
         self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
-        self._has_booster |= candidate.kind is MultiLabelXGBClassifier
+        if candidate.family is not None:
+            self._trained_nouns.add(candidate.family.noun)
         can_stack = self._folds.tested.all()
         self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds if can_stack else 0)
         self._reserve_for_all_rows()
         return enters
 
     def _reserve(self, seconds: float) -> None:
-        """Keep time for what is certain to follow, and so many seconds for something else."""
+        """Keep time for what is certain to follow, and this many seconds for something else."""
         names = self._mixture.names
         for_refit = self._seconds_on_all_rows(names) if self._refit is True else 0.0
         self._budget.reserve(self._for_rules + for_refit + seconds)
@@ -723,26 +544,16 @@ class Search:
         if self._budget.is_limited:
             affordable = self._budget.has(candidate.seconds)
         else:
-            usual = usual_candidates(self._shape)
-            affordable = candidate.seconds < sum(each.seconds for each in usual) / 2
+            affordable = candidate.seconds < sum(each.seconds for each in self._usual) / 2
         return candidate if affordable else None
 
     def _stack(self, candidate: Candidate, seed: int) -> None:
         """Train a second level on the members' margins, and keep it if it helps."""
         begun = time.perf_counter()
         features = self._mixture.features
-        learned = {
-            name: value
-            for name, value in self._data.learned.items()
-            if name not in ("feature_names_in_", "categories_")
-        }
-        of_margins = self._data._replace(
-            X=features,
-            feature_types=None,
-            bins=SharedBins(),
-            learned=learned | {"n_features_in_": features.shape[1], "sparse_X_": False},
-        )
-        found = self._train(candidate, of_margins, len(self._table), _Watch(self._budget))
+        form = InputForm(features.shape[1], sparse_zeros="missing", is_sparse=False)
+        of_margins = self._data._replace(X=features, input_form=form, bins=SharedBins())
+        found = self._train(candidate, of_margins, len(self._table), Watch(self._budget))
         if found is None:
             return
         calibration, margins = self._calibrate(found.margins)
@@ -790,12 +601,11 @@ class Search:
         """Get the models of the folds, unless others are certain to replace them."""
         if self._refit is True:
             return []
-        if isinstance(found.unfitted, LogisticLabels):
-            return [mean_model(found.estimators)]
-        return found.estimators
+        joined: list[Any] = type(found.unfitted)._joined(found.estimators)
+        return joined
 
     def _train(
-        self, candidate: Candidate, data: FitData, number: int, watch: _Watch
+        self, candidate: Candidate, data: FitData, number: int, watch: Watch
     ) -> OutOfFold | None:
         """Train a candidate out of fold; None without time or memory for a model of each fold."""
         begun = time.perf_counter()
@@ -813,8 +623,8 @@ class Search:
             return watch.ends(n_steps)
 
         try:
-            if candidate.kind is LogisticLabels and self._shape.n_folds == 1:
-                return self._train_linear(estimator, is_over)
+            if candidate.n_rows is not None:
+                return self._train_on_sample(estimator, candidate.n_rows, is_over)
             return out_of_fold(estimator, data, self._folds, should_end=is_over)
         except OutOfTime:
             self._abandon(candidate, time.perf_counter() - begun, "out of time")
@@ -827,9 +637,11 @@ class Search:
             self._abandon(candidate, time.perf_counter() - begun, "out of memory")
             return None
 
-    def _train_linear(self, estimator: LogisticLabels, should_end: ShouldEnd) -> OutOfFold:
-        """Train linear models of one fold on as many rows as they need."""
-        data, n_rows = self._data, rows_of_linear(self._shape)
+    def _train_on_sample(
+        self, estimator: MultiLabelEstimator, n_rows: int, should_end: ShouldEnd
+    ) -> OutOfFold:
+        """Train models of one fold on as many rows as they need."""
+        data = self._data
         # Not in the order in which the fold was drawn.
         rows = np.random.default_rng([self._seed, 1]).permutation(len(data.Y))[:n_rows]
         rows.sort()
@@ -844,79 +656,3 @@ class Search:
 def _on_all_rows(unfitted: Any, n_models: int, data: FitData, seed: int) -> list[Any]:
     """Train models that differ in their seeds."""
     return unfitted._fit_with_seeds(data, [(seed + i) % 2**31 for i in range(n_models)])
-
-
-def choose_rule(
-    found: SearchResult,
-    *,
-    measure: MetricLike,
-    constraints: LabelConstraints | None = None,
-    seed: int,
-    n_jobs: int | None,
-    budget: TimeBudget,
-) -> RuleChoice:
-    """Try rules on a mixture's margins, and for labelsets an order-free chain.
-
-    Parameters
-    ----------
-    found : SearchResult
-        The mixture.
-    measure : str, Metric or callable
-        Metric to maximise.
-    constraints : LabelConstraints, optional
-        Constraints on single labels, which get thresholds of their own.
-    seed : int
-        Seed for drawn rows and for the chain.
-    n_jobs : int or None
-        Threads of the chain.
-    budget : TimeBudget
-        Time left for the search.
-
-    Returns
-    -------
-    RuleChoice
-
-    Warns
-    -----
-    UserWarning
-        If the time budget was too short for any candidate or for a booster, memory for one of
-        them, or the search was interrupted.
-    """
-    too_short = []
-    if not found.had_time:
-        too_short = ["time_budget is too short for any model: a booster of one round is used."]
-    elif not found.has_booster:
-        too_short = [
-            "No booster was trained: time_budget or memory did not suffice. Not tried: "
-            f"{', '.join(found.abandoned['candidate'])}."
-        ]
-    if found.was_interrupted:
-        too_short = ["The search was interrupted: the mixture of the candidates so far is used."]
-    for what in (*found.left_out, *too_short):
-        warnings.warn(what, UserWarning, skip_file_prefixes=(PACKAGE,))
-    if of_proba := proba_metric(measure):
-        judged = found.data._replace(X=found.calibration.proba(found.data.X))
-        choice = without_choice(judged, found.folds, measure=of_proba, seed=seed)
-        if constraints:
-            rule = constrained(choice.rule, found.data, constraints, measure)
-            choice = choice._replace(rule=rule)
-        return choice
-    trials: list[RuleTrial] = [
-        try_rules(
-            found.data,
-            found.folds,
-            measure=measure,
-            constraints=constraints,
-            entries=budget.entries,
-        )
-    ]
-    # The chain is tried only if it costs less than the candidates do, and if every row has a
-    # prediction to learn from.
-    seconds = chain_seconds(found.shape)
-    longest = sum(candidate.seconds for candidate in usual_candidates(found.shape))
-    affordable = seconds < min(longest, budget.left()) and found.are_all_tested
-    if measure == _FOR_LABELSETS and affordable and not constraints:
-        joint = try_joint(found.data, found.folds, measure=measure, seed=seed, n_jobs=n_jobs)
-        if joint is not None:
-            trials.append(joint)
-    return choose(trials, measure, seed)

@@ -3,6 +3,8 @@
 ====================  ===========================================================================
 `estimator`           the estimators' base class, and their parameters as fields
 `domains`             which values a parameter can have
+`stored`              which classes model files can hold, and what they declare (`stored_types`);
+                      `state_checks` has checks for what they cannot declare
 `booster_parameters`  the parameters of XGBoost's booster, declared once, and those of them that
                       depend on the data; `booster_estimator` gives them to an estimator as keyword
                       arguments

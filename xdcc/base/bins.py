@@ -8,9 +8,14 @@ the training data (:class:`~xdcc.base.fit_data.FitData`).
 import operator
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import xgboost as xgb
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
 
 class SharedBins:
@@ -35,8 +40,8 @@ class SharedBins:
         self._lock = threading.Lock()
 
     def matrix(
-        self, arrays: tuple[Any, ...], max_bin: int, make: Callable[[], xgb.QuantileDMatrix]
-    ) -> xgb.QuantileDMatrix:
+        self, arrays: tuple[Any, ...], max_bin: int, make: "Callable[[], xgb.QuantileDMatrix]"
+    ) -> "xgb.QuantileDMatrix":
         """Return the matrix of the first arrays that were asked for, or make one of others.
 
         Parameters

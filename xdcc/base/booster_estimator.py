@@ -10,7 +10,7 @@ declares the parameters that all estimators have whose trees are grown for all l
 import inspect
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NotRequired, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Number, Verbosity
 from xdcc.base.estimator import CheckedEstimator
 from xdcc.base.features import SPARSE_ZEROS, SparseZeros
+from xdcc.base.stored_types import OPTIONAL
 
 
 class BoosterEstimator(CheckedEstimator):
@@ -40,13 +41,12 @@ class BoosterEstimator(CheckedEstimator):
     {'max_depth': 6, 'eta': 0.1}
     """
 
-    _stored = MappingProxyType({"booster_params": NotRequired[dict[str, Any]]})
     _uses_plugin = True
     _lacks: frozenset[str] = frozenset()
     """Booster parameters that the estimator does not have."""
     _domains = MappingProxyType({"sparse_zeros": Choice(SPARSE_ZEROS)})
     sparse_zeros: SparseZeros
-    booster_params: Mapping[str, Any] = MappingProxyType({})
+    booster_params: Annotated[Mapping[str, Any], OPTIONAL] = MappingProxyType({})
 
     def __init__(self, **params: Any) -> None:
         """Store the parameters; those that are not declared are booster parameters."""
@@ -118,8 +118,12 @@ class BoosterEstimator(CheckedEstimator):
         super().set_params(**{n: v for n, v in params.items() if n not in further})
         return self
 
-    def _sparse_zeros(self) -> str | None:
+    def _sparse_zeros(self) -> SparseZeros | None:
         return self.sparse_zeros
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self._native_booster_params()
 
     def _native_booster_params(self) -> dict[str, Any]:
         """Check all booster parameters and return them by XGBoost's names.

@@ -1,15 +1,13 @@
 """Categorical columns of a DataFrame as the codes that XGBoost takes for categories.
 
 ``fit`` learns the categories of every column of pandas' type ``category``: the values that
-occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
-column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
+occur in it, in the order of the type (:mod:`xdcc.base.input_form`). A column becomes positions in
+them, NaN where it is missing. At prediction columns are recoded by
 value, whatever their type: another order of categories, or text or numbers as they come from JSON.
-A value that did not occur in ``fit`` counts as missing, with a warning. :func:`feature_types` tells
-XGBoost which columns hold codes; :func:`category_values` tells the Cython kernels which values a
-discrete feature has.
+A value that did not occur in ``fit`` counts as missing, with a warning. :func:`category_values`
+tells the Cython kernels which values a discrete feature has.
 """
 
-import os
 import warnings
 from numbers import Real
 from typing import Any
@@ -19,20 +17,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pandas.api.types import infer_dtype
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from xdcc.base.frames import as_pandas
-
-type Categories = dict[int, NDArray[Any]]
-
-PACKAGE = os.path.dirname(os.path.dirname(__file__))
-"""Warnings about a user's data point to the first line outside this folder."""
+from xdcc.base.input_form import Categories, values_left_out
+from xdcc.base.package import PACKAGE
 
 _FEW_ROWS = 20
 
 _LEAST_ROWS, _MOST_LEVELS = 50, 0.9
-"""From so many rows on, a column with more categories than this share of them identifies rows."""
+"""With at least 50 rows, a column with more categories than this share of them identifies rows."""
 
 _DATES = frozenset({"date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period"})
 """Answers of pandas' `infer_dtype` for dates and times."""
@@ -44,107 +37,99 @@ _NUMBERS = frozenset({"boolean", "integer", "floating", "mixed-integer-float"})
 """Answers of pandas' `infer_dtype` for numbers."""
 
 
-def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """Replace categories by codes, and reject columns that are neither categories nor numbers.
+def learn_categories(X: pd.DataFrame, takes_categories: bool) -> Categories | None:
+    """Learn the categories of columns; reject columns that hold neither categories nor numbers.
 
-    Only columns of a DataFrame can be categories, and only if the estimator's class attribute
-    `_takes_categories` says so. With `reset` they are learned: the estimator gets `categories_`, a
-    dict from a column's position to an array of its categories. Otherwise a ValueError says which
-    column differs from those in fit.
+    Returns the values that occur in a column, by its position; None if no column has categories. A
+    ValueError says which column the estimator does not take.
 
     Examples
     --------
-    >>> from sklearn.base import BaseEstimator
-    >>> class Model(BaseEstimator):
-    ...     _takes_categories = True
-    >>> estimator = Model()
     >>> colours = pd.DataFrame({"colour": pd.Categorical(["red", "blue", None])})
-    >>> encode_categories(estimator, colours, reset=True)["colour"].tolist()
-    [1.0, 0.0, nan]
-    >>> estimator.categories_
+    >>> learn_categories(colours, takes_categories=True)
     {0: array(['blue', 'red'], dtype=object)}
     """
-    if reset and hasattr(estimator, "categories_"):
-        del estimator.categories_
-    learned: Categories = getattr(estimator, "categories_", {})
-    if not isinstance(X, pd.DataFrame):
-        if learned:
-            raise ValueError(
-                f"X is a {type(X).__name__}, but must be a DataFrame as in fit, where the "
-                f"columns at position {', '.join(map(str, learned))} were categories."
-            )
-        return X
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    categorical = [position for position, dtype in enumerate(X.dtypes) if _is_category(dtype)]
-    if reset:
-        _require_numbers_and_categories(X, getattr(estimator, "_takes_categories", False))
-        if categorical:
-            learned = {position: _occurring(X.iloc[:, position]) for position in categorical}
-            estimator.categories_ = learned
-    elif learned or any(dtype.kind not in "biuf" for dtype in X.dtypes):
-        X = _with_numbers_as_in_fit(X, learned)
-    if not learned:
+    _require_numbers_and_categories(X, takes_categories)
+    return {
+        position: _occurring(X.iloc[:, position])
+        for position, dtype in enumerate(X.dtypes)
+        if _is_category(dtype)
+    } or None
+
+
+def encode_categories(X: pd.DataFrame, categories: Categories | None) -> pd.DataFrame:
+    """Replace categories by codes, their positions in those of ``fit``.
+
+    Values that did not occur become missing, with a warning. A ValueError says which column differs
+    from that in fit.
+
+    Examples
+    --------
+    >>> colours = pd.DataFrame({"colour": ["red", "blue", None]})
+    >>> encode_categories(colours, {0: np.array(["blue", "red"], object)})["colour"].tolist()
+    [1.0, 0.0, nan]
+    """
+    if not categories:
         return X
     encoded, unknown = X.copy(deep=False), []
-    for position, categories in learned.items():
-        codes, is_unknown = _codes(X, position, categories)
+    for position, known in categories.items():
+        codes, is_unknown = _codes(X, position, known)
         encoded.isetitem(position, codes)
-        if is_unknown and len(categories):
+        if is_unknown and len(known):
             unknown.append(X.columns[position])
     if unknown:
-        warnings.warn(
-            f"Values that did not occur in fit, in column {', '.join(map(repr, unknown))} of X. "
-            "They are taken as missing.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
+        warnings.warn(values_left_out(unknown), UserWarning, skip_file_prefixes=(PACKAGE,))
     return encoded
 
 
-def ignore_identifiers(estimator: BaseEstimator, X: NDArray[np.float32]) -> NDArray[np.float32]:
+def without_identifiers(
+    categories: Categories, names: NDArray[np.object_] | None, X: NDArray[np.float32]
+) -> tuple[Categories, NDArray[np.float32]]:
     """Make columns missing that have a category for almost every row, with a warning.
-
-    They identify rows and tell nothing about others. In `categories_` they have no categories.
 
     Parameters
     ----------
-    estimator : estimator
-        One that has seen X in ``fit``, with `categories_`.
+    categories : dict of int to array
+        Categories of the columns, by position.
+    names : array of str of shape (n_features,) or None
+        Names of the columns.
     X : float32 array of shape (n_samples, n_features)
         Codes of categories, and numbers.
 
     Returns
     -------
-    float32 array of shape (n_samples, n_features)
+    categories : dict of int to array
+        None are left of such columns.
+    X : float32 array of shape (n_samples, n_features)
         A copy, if there is such a column.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> X, estimator = np.arange(60.0)[:, np.newaxis], SimpleNamespace(n_features_in_=1)
-    >>> estimator.categories_ = {0: np.array([f"customer {i}" for i in range(60)])}
+    >>> X = np.arange(60.0)[:, np.newaxis]
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     np.isnan(ignore_identifiers(estimator, X)).all(), len(estimator.categories_[0])
+    ...     left, X = without_identifiers({0: np.array([f"row {i}" for i in range(60)])}, None, X)
+    >>> np.isnan(X).all(), len(left[0])
     (np.True_, 0)
     """
-    names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
-    for position, categories in estimator.categories_.items():
+    left = dict(categories)
+    for position, values in categories.items():
         n_known = int((~np.isnan(X[:, position])).sum())
-        if n_known < _LEAST_ROWS or len(categories) <= _MOST_LEVELS * n_known:
+        if n_known < _LEAST_ROWS or len(values) <= _MOST_LEVELS * n_known:
             continue
+        name = position if names is None else names[position]
         warnings.warn(
-            f"Column {names[position]!r} of X (position {position}) has {len(categories)} "
+            f"Column {name!r} of X (position {position}) has {len(values)} "
             f"categories in {n_known} rows, so it tells nothing about other rows. It is ignored: "
             "all of its values are taken as missing. If they are numbers or dates, make numbers of "
             "it.",
             UserWarning,
             skip_file_prefixes=(PACKAGE,),
         )
-        estimator.categories_[position] = categories[:0]
+        left[position] = values[:0]
         X = X.copy()
         X[:, position] = np.nan
-    return X
+    return left, X
 
 
 def holds_dates(column: pd.Series) -> bool:
@@ -165,30 +150,6 @@ def holds_dates(column: pd.Series) -> bool:
         return bool(pd.to_datetime(texts, errors="coerce").notna().all())
 
 
-def feature_types(estimator: BaseEstimator) -> list[str] | None:
-    """Types of the features as XGBoost writes them.
-
-    Parameters
-    ----------
-    estimator : estimator
-        One that has seen X: it has `n_features_in_` and maybe `categories_`.
-
-    Returns
-    -------
-    list of str of length n_features or None
-        ``"c"`` for a categorical feature, ``"q"`` for a number; None if all are numbers.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> feature_types(SimpleNamespace(n_features_in_=3, categories_={1: np.array(["a", "b"])}))
-    ['q', 'c', 'q']
-    """
-    if not hasattr(estimator, "categories_"):
-        return None
-    return ["c" if p in estimator.categories_ else "q" for p in range(estimator.n_features_in_)]
-
-
 def categorical_mask(
     n_features: int, feature_types: list[str] | None, given: ArrayLike | None
 ) -> NDArray[np.bool_]:
@@ -199,7 +160,7 @@ def categorical_mask(
     n_features : int
         Number of features.
     feature_types : list of str of length n_features or None
-        The result of :func:`feature_types`.
+        As :attr:`~xdcc.base.input_form.InputForm.feature_types`.
     given : array-like of bool or int, or None
         An estimator's parameter `categorical_features`: a mask of shape (n_features,), or
         positions.
@@ -264,11 +225,19 @@ def _described(X: pd.DataFrame, position: int) -> str:
     )
 
 
-def _with_numbers_as_in_fit(X: pd.DataFrame, learned: Categories) -> pd.DataFrame:
-    """Read columns of numbers that came as Python objects, as a JSON null makes of them."""
+def numbers_as_in_fit(X: pd.DataFrame, categories: Categories | None) -> pd.DataFrame:
+    """Read columns of numbers that came as Python objects, as a JSON null makes of them.
+
+    Examples
+    --------
+    >>> numbers_as_in_fit(pd.DataFrame({"size": [1.5, None]}, dtype=object), None)["size"].tolist()
+    [1.5, nan]
+    """
+    if not categories and all(dtype.kind in "biuf" for dtype in X.dtypes):
+        return X
     read = X.copy(deep=False)
     for position, dtype in enumerate(X.dtypes):
-        if position in learned or dtype.kind in "biuf":
+        if position in (categories or {}) or dtype.kind in "biuf":
             continue
         column = X.iloc[:, position]
         if _is_category(dtype) or not all(isinstance(value, Real) for value in column.dropna()):
@@ -301,7 +270,7 @@ def _codes(
     try:
         column = _as_category(column) if is_category else pd.Series(pd.Categorical(column))
     except TypeError as error:  # lists, for example
-        raise ValueError(f"{_described(X, position)}; its values are no categories.") from error
+        raise ValueError(f"{_described(X, position)}; its values cannot be categories.") from error
     positions = pd.Index(categories).get_indexer(column.cat.categories)
     own = column.cat.codes.to_numpy()
     # pandas' code of a missing value is -1 too: it takes the last element.

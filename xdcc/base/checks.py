@@ -9,30 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.categories import PACKAGE, feature_types, ignore_identifiers
 from xdcc.base.documentation import documented
-from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import labels_in_order
 from xdcc.base.labels import Labels
+from xdcc.base.output_form import LabelForm
+from xdcc.base.package import PACKAGE
 from xdcc.base.weights import check_weight
-
-LEARNED_FROM_DATA = (
-    "n_features_in_",
-    "feature_names_in_",
-    "categories_",
-    "sparse_X_",
-    "n_labels_",
-    "label_names_",
-    "classes_",
-    "_labels_are_named",
-    "n_targets_",
-    "target_names_",
-    "_targets_are_named",
-    "_has_one_target",
-)
-"""Attributes that `check_fit_data` sets, some of them for some data only."""
 
 
 @documented
@@ -42,10 +26,10 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     Parameters
     ----------
     estimator : MultiLabelEstimator
-        Gets `n_features_in_`, `feature_names_in_` (for a DataFrame whose columns are strings),
-        `n_labels_`, `label_names_` and `classes_`; `categories_` if X has categorical columns.
+        Gets the forms of X and Y, of which `n_features_in_` and `label_names_`, for example, are
+        parts.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        As :func:`~xdcc.base.features.check_features` takes it.
+        As :func:`~xdcc.base.features.learn_features` takes it.
     Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels) or \
 (n_samples,)
         As :func:`~xdcc.base.labels.check_labels` takes it.
@@ -79,17 +63,13 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     >>> estimator.label_names_
     array(['red'], dtype=object)
     """
-    checked_X = check_features(estimator, X, reset=True)
-    if hasattr(estimator, "categories_"):
-        checked_X = ignore_identifiers(estimator, checked_X)
+    checked_X = estimator._learn_X(X)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
     unknown = unknown_labels(data.Y, data.sample_weight)
     if unknown.any():
         estimator._settle_unknown(data, unknown)
-    return data._replace(
-        X=checked_X, feature_types=feature_types(estimator), learned=learned_by(estimator)
-    )
+    return data._replace(X=checked_X, input_form=estimator._input_form)
 
 
 def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
@@ -103,7 +83,7 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
     (array([[0., 1.]], dtype=float32), array(['no', 'yes'], dtype='<U3'))
     """
     data = estimator._check_Y(Y)
-    vars(estimator).update(data.learned)
+    estimator._output_form = data.output_form
     return data.weighted(estimator._check_weight(sample_weight, len(data.Y)))
 
 
@@ -129,20 +109,6 @@ def check_fit_weight(
     if is_named and len(label_names) > 1:
         sample_weight = labels_in_order(sample_weight, label_names.tolist(), "sample_weight")
     return check_weight(sample_weight, n_samples, label_names.tolist(), some_positive=some_positive)
-
-
-def learned_by(estimator: Any) -> dict[str, Any]:
-    """Collect the attributes that the data of ``fit`` determined, of :data:`LEARNED_FROM_DATA`.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> learned_by(SimpleNamespace(n_features_in_=3, booster_="not from the data"))
-    {'n_features_in_': 3}
-    """
-    return {
-        name: getattr(estimator, name) for name in LEARNED_FROM_DATA if hasattr(estimator, name)
-    }
 
 
 def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
@@ -205,9 +171,10 @@ def warn_of_mistakes(X: Any, Y: Any, data: FitData) -> None:
                 UserWarning,
                 skip_file_prefixes=(PACKAGE,),
             )
-    has_labels = "label_names_" in data.learned
+    form = data.output_form
+    has_labels = isinstance(form, LabelForm)
     if has_labels and (positive := only_positive_labels(data.Y, data.sample_weight)).any():
-        listed = ", ".join(repr(str(name)) for name in data.learned["label_names_"][positive])
+        listed = ", ".join(repr(str(name)) for name in form.names[positive])
         warnings.warn(
             f"Only positives are known, all others are NaN, of label {listed}. Every prediction "
             "will be 1. Add known negatives (0), or take unknown entries as 0.",
@@ -241,8 +208,7 @@ def settle_absent(data: FitData, unknown: NDArray[np.bool_]) -> None:
     >>> data.Y, len(caught)
     (array([[1., 0.]], dtype=float32), 1)
     """
-    names = data.learned["label_names_"][unknown]
-    listed = ", ".join(repr(str(name)) for name in names)
+    listed = ", ".join(repr(str(name)) for name in data.output_form.names[unknown])
     warnings.warn(
         f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
         UserWarning,

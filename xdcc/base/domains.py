@@ -113,6 +113,28 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class SomeOf:
+    """A sequence of some of a few values.
+
+    Examples
+    --------
+    >>> families = SomeOf(("boosters", "linear"))
+    >>> families.accepts(["linear"]), families.accepts("linear"), str(families)
+    (True, False, "a sequence of 'boosters', 'linear'")
+    """
+
+    values: tuple[str, ...]
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a sequence, not empty."""
+        one = Choice(self.values)
+        return isinstance(value, list | tuple) and len(value) > 0 and all(map(one.accepts, value))
+
+    def __str__(self) -> str:
+        return f"a sequence of {', '.join(map(repr, self.values))}"
+
+
+@dataclass(frozen=True)
 class OneOrPerLabel:
     """A number, or a sequence with one for each label.
 

@@ -21,9 +21,9 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,39 +31,40 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.categories import feature_types
 from xdcc.base.checks import (
-    LEARNED_FROM_DATA,
     check_fit_data,
     check_fit_weight,
-    learned_by,
     settle_absent,
     warn_of_mistakes,
 )
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
-from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
-from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
+from xdcc.base.domains import Domain, Seed, Threads, check_domain
+from xdcc.base.features import Features, ignore_identifiers, learn_features
+from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
+from xdcc.base.input_form import Categories, InputForm, SparseZeros
+from xdcc.base.kept import kept
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels, check_labels, check_labels_as_in_fit
+from xdcc.base.learned import Learned
 from xdcc.base.margins import margins_of
-from xdcc.base.output import OUTPUTS, Output, in_output_form
+from xdcc.base.output import Output, in_output_form, set_output
+from xdcc.base.output_form import LabelForm
 from xdcc.base.process import whole_or_nothing
-from xdcc.base.row_reader import RowReader
 from xdcc.base.side_by_side import run_all
+from xdcc.base.stored import learned
 from xdcc.base.weights import check_weight
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field, learned))
 def declares_parameters[T](cls: type[T]) -> type[T]:
     """Make a constructor that stores its arguments, one for each field of a class, as a decorator.
 
     Fields are the attributes that are declared with a type and a default in the class or in a
-    class above it that has this decorator; what ``fit`` learns is declared where it is set. The
-    constructor takes keyword arguments only, unless a field says ``field(kw_only=False)``;
-    scikit-learn reads the parameters from its signature.
+    class above it that has this decorator; what ``fit`` learns is declared by
+    :func:`~xdcc.base.stored.learned`. The constructor takes keyword arguments only, unless a field
+    says ``field(kw_only=False)``; scikit-learn reads the parameters from its signature.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ type EvalSet = Sequence[tuple[Any, Any]]
 
 @documented
 class CheckedEstimator(BaseEstimator):
-    """What every estimator of the package has in common: checked parameters, X and weights.
+    """Base class of all estimators: checks parameters, X and weights.
 
     A subclass says how Y is checked, in `_check_Y`, `_settle_unknown` and `_check_Y_of`. Docstrings
     of a subclass may name the entries of :mod:`xdcc.base.documentation`.
@@ -117,15 +118,13 @@ class CheckedEstimator(BaseEstimator):
     2
     """
 
-    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {
-            "n_features_in_": int,
-            "feature_names_in_": NotRequired[NDArray[np.object_]],
-            "categories_": NotRequired[dict[int, NDArray[Any]]],
-            "sparse_X_": NotRequired[bool],
-        }
-    )
-    """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
+    _input_form: InputForm
+    _output_form: Any
+
+    n_features_in_ = Learned[int]("_input_form", "n_features")
+    feature_names_in_ = Learned[NDArray[np.object_]]("_input_form", "names")
+    categories_ = Learned[Categories]("_input_form", "categories")
+    sparse_X_ = Learned[bool]("_input_form", "is_sparse")
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
     """Values of each parameter; `random_state` and `n_jobs` have the same everywhere.
@@ -145,7 +144,7 @@ class CheckedEstimator(BaseEstimator):
     _entries: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
 
-    fit: Callable[..., Any]
+    fit: ClassVar[Callable[..., Any]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Fill in what the documentation shares with others, and surround ``fit``.
@@ -175,11 +174,11 @@ class CheckedEstimator(BaseEstimator):
         Parameters
         ----------
         predict : {{"default", "input", "pandas", "polars", "pyarrow"}}, optional
-            "default": arrays, as described there. Else a DataFrame with a column for each label,
-            named by it, or a Series where an array has one dimension: of pandas, Polars or
-            PyArrow; or "input", of the library of X, and arrays for an X that is no DataFrame.
-            Rows of pandas keep their index. None changes nothing. Clones and pickles keep it, model
-            files do not.
+            "default": arrays. "pandas", "polars" or "pyarrow": a DataFrame of that library with a
+            column named after each label, or a Series instead of an array of one dimension.
+            "input": a DataFrame of the library of X, and arrays if X is not a DataFrame. None keeps
+            the present form. A pandas result has the index of X. Clones and pickles keep the
+            setting, model files do not.
 
         Returns
         -------
@@ -191,12 +190,10 @@ class CheckedEstimator(BaseEstimator):
         ValueError
             If it is none of these.
         """
-        if predict is not None:
-            check_domain("predict", predict, Choice(OUTPUTS))
-            self._sklearn_output_config = {"predict": predict}
+        set_output(self, predict)
         return self
 
-    def _sparse_zeros(self) -> str | None:
+    def _sparse_zeros(self) -> SparseZeros | None:
         """Return the meaning of entries that a sparse X does not store, see `features.py`."""
         return None
 
@@ -204,6 +201,10 @@ class CheckedEstimator(BaseEstimator):
         """Stop if a parameter is outside its domain."""
         for name, domain in self._domains.items():
             check_domain(name, getattr(self, name), domain)
+
+    def _check_state(self) -> None:
+        """Stop if what `fit` has set, read from a file, does not fit together."""
+        self._check_params()
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters and data, and learn from them; checked data stay as they are."""
@@ -226,17 +227,27 @@ class CheckedEstimator(BaseEstimator):
             )
 
     def _learn_from(self, data: FitData) -> None:
-        """Set the attributes that the data determine, and delete those of earlier data."""
-        for name in LEARNED_FROM_DATA:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(data.learned)
+        """Take the forms of X and Y."""
+        assert data.input_form is not None
+        self._input_form, self._output_form = data.input_form, data.output_form
+
+    def _learn_X(self, X: Any) -> Features:
+        """Check features in `fit`, and learn their form."""
+        form, checked = learn_features(
+            X,
+            type(self).__name__,
+            takes_categories=self._takes_categories,
+            sparse_zeros=self._sparse_zeros(),
+        )
+        self._input_form, checked = ignore_identifiers(form, checked)
+        return checked
 
     def _continue_fit(self, earlier: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters, and data as in an earlier fit, whose attributes are kept."""
         self._check_params()
-        features = check_features(earlier, X)
+        features = earlier._input_form.check(X, type(self).__name__)
         labels = self._check_Y_of(earlier, features, Y)
-        data = FitData(features, labels, None, feature_types(earlier), learned_by(earlier))
+        data = FitData(features, labels, None, earlier._input_form, earlier._output_form)
         data = data.weighted(earlier._check_weight(sample_weight, len(labels)))
         unknown_labels(data.Y, data.sample_weight)  # stops if all are
         self._learn_from(data)
@@ -245,31 +256,38 @@ class CheckedEstimator(BaseEstimator):
 
     def _read_X(self, X: Any) -> Features:
         """Check features of rows to predict, in microseconds if they have a plain form."""
-        reader, rows = RowReader.of(self), None
-        if reader is not None and self._checks_numbers:  # and parameters, when one has changed
-            rows = reader.read(X)
-        elif reader is not None:
-            self._check_params()
-            rows = reader.read_checked(X)
-        return self._check_X(X) if rows is None else rows
+        form, rows = vars(self).get("_input_form"), None
+        if form is not None and self._checks_numbers:
+            rows = form.read(X, type(self).__name__)
+        elif form is not None:
+            rows = form.read_checked(X, type(self).__name__)
+        if rows is None:
+            return self._check_X(X)
+        self._check_changed_params()
+        return rows
 
     def _check_X(self, X: Any) -> Features:
         """Check features of any rows."""
         check_is_fitted(self)
-        self._check_params()
-        return check_features(self, X)
+        self._check_changed_params()
+        return self._input_form.check(X, type(self).__name__)
+
+    def _check_changed_params(self) -> None:
+        """Check parameters again if one was changed after `fit`."""
+        params = tuple([getattr(self, name) for name in _param_names(type(self))])  # type: ignore[arg-type]
+        kept(self, "params", params, self._check_params)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether `fit` has seen data."""
+        return "_input_form" in vars(self)
 
     def _check_eval_set(self, eval_set: EvalSet | None) -> list[tuple[Features, Labels]]:
         """Check the pairs that training evaluates on."""
         checked = []
         for number, (X, Y) in enumerate(checked_pairs(eval_set)):
-            features = check_features(self, X)
+            features = self._input_form.check(X, type(self).__name__)
             checked.append((features, self._check_Y_of(self, features, Y, f"eval_set[{number}]")))
         return checked
-
-    @abstractmethod
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        """Return the names of the columns of predictions with these dimensions, for DataFrames."""
 
     @abstractmethod
     def _check_Y(self, Y: Any) -> FitData:
@@ -307,20 +325,11 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
     array(['yes'], dtype='<U3')
     """
 
-    _stored = MappingProxyType(
-        {
-            **CheckedEstimator._stored,
-            "n_labels_": int,
-            "label_names_": NDArray[np.object_],
-            "classes_": Classes,
-            "_labels_are_named": bool,
-        }
-    )
+    _output_form: LabelForm
 
-    n_labels_: int
-    label_names_: NDArray[np.object_]
-    classes_: Classes
-    _labels_are_named: bool
+    n_labels_ = Learned[int]("_output_form", "n_labels")
+    label_names_ = Learned[NDArray[np.object_]]("_output_form", "names")
+    classes_ = Learned[Classes]("_output_form", "classes")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: binary targets and label matrices of zeros and ones."""
@@ -343,7 +352,8 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
 
         {raises_in_predict}
         """
-        return self._proba_in_form_of_y(self._proba(self._read_X(X)))
+        proba = self._proba(self._read_X(X))  # which raises NotFittedError before `fit`
+        return self._output_form.proba(proba)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels.
@@ -357,7 +367,8 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
 
         {raises_in_predict}
         """
-        return self._labels_in_form_of_y(self._labels(self._read_X(X)))
+        labels = self._labels(self._read_X(X))  # which raises NotFittedError before `fit`
+        return self._output_form.labels(labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the rows whose known labels are all predicted correctly (subset accuracy).
@@ -383,7 +394,7 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
             If X or y is not as described, or y has other labels than in `fit`.
         """
         features = self._read_X(X)
-        truth = check_labels_as_in_fit(self, features, y)
+        truth = check_labels_as_in_fit(self._output_form, features, y)
         return matching_share(truth, self._labels(features), sample_weight)
 
     @abstractmethod
@@ -397,8 +408,8 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
     def _contributions(self, X: Features) -> Contributions:
         """Explain the log-odds of checked features as sums over the features."""
         raise TypeError(
-            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are no sum "
-            "over trees and no linear function."
+            f"{type(self).__name__} cannot be explained by SHAP values: its log-odds are not a sum "
+            "over trees or a linear function."
         )
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
@@ -417,6 +428,11 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
         """Fit clones on checked data, one for each seed; a single one if seeds do not matter."""
         models = [clone(self).set_params(random_state=seed) for seed in seeds]
         return run_all([partial(model._fit_checked, data) for model in models])
+
+    @classmethod
+    def _joined(cls, models: list[Self]) -> list[Self]:
+        """Return models that predict as these do together: fewer, if their mean is one."""
+        return models
 
     def _settled_clone(self) -> Self:
         """Clone a fitted estimator, with the settings that training has found."""
@@ -440,29 +456,21 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
         return check_labels(Y, type(self).__name__, soft=getattr(self, "soft_labels", False))
 
     def _check_weight(self, sample_weight: Any, n_samples: int) -> NDArray[Any] | None:
-        names, is_named = self.label_names_, self._labels_are_named
-        return check_fit_weight(sample_weight, n_samples, names, is_named=is_named)
+        form = self._output_form
+        return check_fit_weight(sample_weight, n_samples, form.names, is_named=form.is_named)
 
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
         settle_absent(data, unknown)
 
     def _check_Y_of(self, earlier: Any, X: Features, Y: Any, what: str = "Y") -> Labels:
         soft = getattr(self, "soft_labels", False)
-        return check_labels_as_in_fit(earlier, X, Y, what, soft=soft)
+        return check_labels_as_in_fit(earlier._output_form, X, Y, what, soft=soft)
 
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        has_classes = self.classes_.ndim == 1 and n_dims == 2 and n_columns == len(self.classes_)
-        return self.classes_ if has_classes else self.label_names_
 
-    def _proba_in_form_of_y(self, proba: NDArray[np.floating]) -> NDArray[np.floating]:
-        if self.classes_.ndim == 2:
-            return proba
-        if len(self.classes_) == 1:
-            return np.ones_like(proba)
-        return np.concatenate((1 - proba, proba), axis=1)
-
-    def _labels_in_form_of_y(self, labels: NDArray[np.int64]) -> NDArray[Any]:
-        return in_form_of_y(labels, self.classes_)
+@cache
+def _param_names(cls: type[BaseEstimator]) -> tuple[str, ...]:
+    """Return the names of the parameters of a class, which scikit-learn looks up each time."""
+    return tuple(cls._get_param_names())
 
 
 def checked_pairs(eval_set: EvalSet | None) -> EvalSet:

@@ -1,24 +1,29 @@
 """``FitData``: checked rows with labels and weights, the one form in which they are handed on.
 
-XGBoost stores labels and gradients as dense float32 arrays, so Y is one here, whatever form it came
-in (``labels.py``).
+XGBoost stores labels and gradients as dense float32 arrays, so Y becomes one here, whatever its
+form (``labels.py``).
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from scipy import sparse
 
 from xdcc.base.bins import SharedBins
+from xdcc.base.input_form import InputForm
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.process import late_interrupt
 from xdcc.base.side_by_side import with_idle_cores
 from xdcc.base.weights import by_entry, row_weights, settle_weights, simplest_weights
 from xdcc.base.workers import sum_of_all
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from scipy import sparse
+else:
+    xgb = LazyModule("xgboost")
+    sparse = LazyModule("scipy.sparse")
 
 
 class FitData(NamedTuple):
@@ -36,11 +41,10 @@ class FitData(NamedTuple):
     sample_weight : float array of shape (n_samples,) or (n_samples, n_labels), or None
         Finite, not negative, not all zero; of an entry 0 just where its label is unknown
         (:mod:`xdcc.base.weights`).
-    feature_types : list of str of length n_features or None
-        ``"c"`` where X holds codes of categories, ``"q"`` where numbers; None if only numbers.
-    learned : mapping of str to object
-        Attributes that an estimator has after fitting on these data, by name: those of
-        :data:`~xdcc.base.checks.LEARNED_FROM_DATA`.
+    input_form : InputForm or None
+        The form of X, for features.
+    output_form : LabelForm, or another of an estimator whose Y are no labels, or None
+        The form of Y.
     bins : SharedBins or None
         Where several boosters are trained on these data.
 
@@ -54,8 +58,8 @@ class FitData(NamedTuple):
     X: Any
     Y: NDArray[np.float32]
     sample_weight: NDArray[np.floating] | None
-    feature_types: list[str] | None = None
-    learned: Mapping[str, Any] = MappingProxyType({})
+    input_form: InputForm | None = None
+    output_form: Any = None
     bins: SharedBins | None = None
 
     def weighted(self, weight: NDArray[np.floating] | None, *, is_whole: bool = True) -> "FitData":
@@ -75,6 +79,11 @@ class FitData(NamedTuple):
             return self._replace(sample_weight=weight)
         Y, weight = settle_weights(self.Y, weight)
         return self._replace(Y=Y, sample_weight=simplest_weights(weight) if is_whole else weight)
+
+    @property
+    def feature_types(self) -> list[str] | None:
+        """Types of the features as XGBoost writes them; None if all are numbers."""
+        return None if self.input_form is None else self.input_form.feature_types
 
     @property
     def has_entry_weights(self) -> bool:
@@ -228,9 +237,9 @@ class FitData(NamedTuple):
         """
         if np.isnan(self.Y).any():
             return self.Y
-        return in_form_of_y(self.Y.astype(np.int64), self.learned["classes_"])
+        return self.output_form.labels(self.Y.astype(np.int64))
 
-    def matrix(self, n_threads: int | None) -> xgb.DMatrix:
+    def matrix(self, n_threads: int | None) -> "xgb.DMatrix":
         """Make the matrix that boosters are trained on, without names of features."""
         return xgb.DMatrix(
             self.X,
@@ -240,10 +249,10 @@ class FitData(NamedTuple):
             nthread=n_threads,
         )
 
-    def binned(self, max_bin: int, n_threads: int | None = None) -> xgb.QuantileDMatrix:
+    def binned(self, max_bin: int, n_threads: int | None = None) -> "xgb.QuantileDMatrix":
         """Make the matrix of binned features, or return that of :attr:`bins`."""
 
-        def make() -> xgb.QuantileDMatrix:
+        def make() -> "xgb.QuantileDMatrix":
             with late_interrupt(), with_idle_cores():
                 return xgb.QuantileDMatrix(
                     self.X,
@@ -275,29 +284,12 @@ def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:
     return (data.tocsr() if sparse.issparse(data) else np.asarray(data))[rows]
 
 
-def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[Any]:
-    """Give labels, zeros and ones `(n_samples, n_labels)`, the form of the Y in ``fit``.
-
-    `classes` is an estimator's `classes_`: with one dimension Y had one, and held these classes.
-
-    Examples
-    --------
-    >>> in_form_of_y(np.array([[1], [0]]), np.array(["no", "yes"]))
-    array(['yes', 'no'], dtype='<U3')
-    """
-    if classes.ndim == 2:
-        return labels
-    # A target of one class has a label that is 0 throughout.
-    column = labels[:, 0] if len(classes) == 2 else np.zeros_like(labels[:, 0])
-    return np.asarray(classes[column])
-
-
 def unknown_labels(
     Y: NDArray[np.float32], weight: NDArray[np.floating] | None
 ) -> NDArray[np.bool_]:
-    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`; not all may be.
+    """Return the labels unknown in all rows of positive weight, `(n_labels,)`; not all may be.
 
-    Workers that train together (:mod:`xdcc.base.workers`) tell it of the rows of all of them.
+    Among workers that train together (:mod:`xdcc.base.workers`), the rows of all workers count.
 
     Examples
     --------

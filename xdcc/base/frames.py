@@ -9,15 +9,21 @@ pandas' categories. Polars is converted without PyArrow, which its own ``to_pand
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
-_READ_ALREADY = (np.ndarray, pd.DataFrame, pd.Series, list, tuple)
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+    from scipy import sparse
+else:
+    nw = LazyModule("narwhals.stable.v2")
+    pd = LazyModule("pandas")
+    sparse = LazyModule("scipy.sparse")
 
 
 def as_pandas(data: Any, name: str = "X") -> Any:
@@ -54,7 +60,9 @@ def as_pandas(data: Any, name: str = "X") -> Any:
     >>> as_pandas([[1, 2]])
     [[1, 2]]
     """
-    if isinstance(data, _READ_ALREADY) or sparse.issparse(data):
+    if isinstance(data, np.ndarray | list | tuple | pd.DataFrame | pd.Series):
+        return data
+    if sparse.issparse(data):
         return data
     read = nw.from_native(data, pass_through=True, allow_series=True)
     if isinstance(read, nw.LazyFrame):
@@ -81,7 +89,7 @@ def _arrow_reader(data: Any) -> Any:
     )
 
 
-def _column(column: nw.Series[Any]) -> pd.Series:
+def _column(column: "nw.Series[Any]") -> "pd.Series":
     dtype = column.dtype
     values: Any
     if isinstance(dtype, nw.Enum):

@@ -1,19 +1,22 @@
 """``kept``: things that are made of a fitted object when they are first needed.
 
-They are no attributes of the object: it is printed, compared, copied, pickled and stored without
+They are not attributes of the object: it is printed, compared, copied, pickled and stored without
 them, and they are freed with it.
 """
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
-_KEPT: WeakKeyDictionary[Any, dict[str, tuple[tuple[Any, ...], Any]]] = WeakKeyDictionary()
+_KEPT: dict[int, tuple[Any, dict[str, tuple[tuple[Any, ...], Any]]]] = {}
+"""By the `id` of the owner, with a reference to it that does not keep it alive."""
+
 _PLAIN = frozenset({int, float, str, bool})
 
 
 def kept[T](owner: Any, name: str, made_from: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """Return what was made for an object before, or make it if it was made from something else.
+    """Return the thing made earlier for an object, or make it anew if its source has changed.
 
     Parameters
     ----------
@@ -41,18 +44,28 @@ def kept[T](owner: Any, name: str, made_from: tuple[Any, ...], make: Callable[[]
     >>> kept(model, "sum", (model.trees, 2), lambda: 1 / 0)
     3
     """
-    of_owner = _KEPT.get(owner)
-    if of_owner is None:
-        of_owner = _KEPT.setdefault(owner, {})
-    found = of_owner.get(name)
+    entry = _KEPT.get(id(owner))
+    if entry is None or entry[0]() is not owner:
+        number = id(owner)
+        entry = _KEPT[number] = ref(owner, lambda gone: _forget(number, gone)), {}
+    found = entry[1].get(name)
     if found is None or not _are_same(found[0], made_from):
-        found = of_owner[name] = (made_from, make())
+        found = entry[1][name] = (made_from, make())
     return found[1]
+
+
+def _forget(number: int, gone: Any) -> None:
+    """Free what was made for an owner, unless its number has a new owner already."""
+    entry = _KEPT.get(number)
+    if entry is not None and entry[0] is gone:
+        del _KEPT[number]
 
 
 def _are_same(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     if len(before) != len(now):
         return False
+    if all(map(is_, before, now)):
+        return True
     for one, other in zip(before, now, strict=True):
         if one is not other and not (
             type(one) in _PLAIN and type(other) in _PLAIN and one == other

@@ -13,15 +13,21 @@ known label, or weight 0) are taken out, so that a metric needs no rule of its o
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from xdcc.base.frames import as_pandas
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.weights import check_weight, row_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from scipy import sparse
+else:
+    pd = LazyModule("pandas")
+    sparse = LazyModule("scipy.sparse")
 
 SAMPLE_ENTRIES = 2**21
 """Entries of the rows that a few numbers are learned from: calibration, decision rules."""
@@ -46,7 +52,7 @@ def sample_rows(
     rows : bool array of shape (n_rows,), optional
         Which rows can be taken; all if None.
     entries : int, default=2**21
-        About so many entries are taken, but of 500 rows at least.
+        About this many entries are taken, but at least 500 rows.
 
     Returns
     -------
@@ -75,7 +81,7 @@ def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[s
     shape : tuple of int
         Number of rows, number of columns.
     entries : int, optional
-        About so many entries make a block; 2**18 if not given.
+        About this many entries make a block; 2**18 if not given.
 
     Yields
     ------

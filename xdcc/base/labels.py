@@ -5,7 +5,7 @@ estimators predict in the form that they were fitted on:
 
 - A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
   unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names. Lists of
-  label names are one such, too (:func:`~xdcc.base.frames.labels_of_names`).
+  label names become one (:func:`~xdcc.base.frames.labels_of_names`).
 - *One dimension*: the target of a binary problem, as scikit-learn's classifiers take it. Its two
   values may be anything that can be sorted; nothing is unknown.
 
@@ -19,19 +19,25 @@ a single label as ``(n_samples, n_classes)``; some have a decision function only
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.features import check_sparse_structure
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas, labels_of_names
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.output_form import LabelForm
+from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import sum_of_all
+
+if TYPE_CHECKING:
+    from sklearn.utils import multiclass, validation
+else:
+    multiclass = LazyModule("sklearn.utils.multiclass")
+    validation = LazyModule("sklearn.utils.validation")
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
@@ -53,12 +59,9 @@ def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
     Returns
     -------
     FitData
-        Y, a copy, and what an estimator learns of it: `label_names_`, the columns of a DataFrame,
-        the name of a Series, else `label_0`, `label_1` and so on; `classes_`, the sorted values of
-        a one-dimensional target, or 0 and 1 for each label of a matrix (an array, not a list as in
-        scikit-learn's multi-output classifiers: its cross-validation needs an array);
-        `_labels_are_named`, whether the names are those of a DataFrame, by which other data are
-        matched.
+        Y, a copy, and its form: the names of labels are the columns of a DataFrame, the name of a
+        Series, else `label_0`, `label_1` and so on. Classes are an array, not a list as in
+        scikit-learn's multi-output classifiers, since its cross-validation needs an array.
 
     Raises
     ------
@@ -82,30 +85,23 @@ def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
     labels = _label_rows(Y)
     if len(labels.shape) == 1:
         target = _target(Y)
-        names, classes = _names(Y, 1), np.unique(target)
-        checked = _encode_target(target, classes)
+        form = LabelForm(_names(Y, 1), np.unique(target), is_named=hasattr(Y, "columns"))
+        checked = _encode_target(target, form.classes)
     else:
-        names = _names(Y, labels.shape[1])
-        classes = np.tile([0, 1], (len(names), 1))
-        checked = _label_values(labels, names, soft)
-    learned = {
-        "n_labels_": len(names),
-        "label_names_": names,
-        "classes_": classes,
-        "_labels_are_named": hasattr(Y, "columns"),
-    }
-    return FitData(None, checked, None, learned=learned)
+        form = LabelForm.of_matrix(_names(Y, labels.shape[1]), is_named=hasattr(Y, "columns"))
+        checked = _label_values(labels, form.names, soft)
+    return FitData(None, checked, None, output_form=form)
 
 
 def check_labels_as_in_fit(
-    estimator: Any, X: Any, Y: Any, what: str = "Y", *, soft: bool = False
+    form: LabelForm, X: Any, Y: Any, what: str = "Y", *, soft: bool = False
 ) -> Labels:
     """Check the labels of rows for a fitted estimator.
 
     Parameters
     ----------
-    estimator : MultiLabelEstimator
-        A fitted one.
+    form : LabelForm
+        The form of Y in ``fit``.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Features or margins of the rows; only their number counts.
     Y : array-like, sparse matrix, DataFrame or Series
@@ -129,13 +125,11 @@ def check_labels_as_in_fit(
 
     Examples
     --------
-    >>> from xdcc import BinaryRelevance
-    >>> Y = pd.DataFrame({"red": [1, 0], "blue": [0, 1]})
-    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
-    >>> check_labels_as_in_fit(estimator, [[3]], pd.DataFrame({"blue": [0], "red": [1]}))
+    >>> form = LabelForm.of_matrix(np.array(["red", "blue"], object), is_named=True)
+    >>> check_labels_as_in_fit(form, [[3]], pd.DataFrame({"blue": [0], "red": [1]}))
     array([[1., 0.]], dtype=float32)
     """
-    classes, names = estimator.classes_, estimator.label_names_
+    classes, names = form.classes, form.names
     Y = labels_of_names(as_pandas(Y, what), names.tolist())
     labels = _label_rows(Y)
     if classes.ndim != len(labels.shape):
@@ -155,10 +149,10 @@ def check_labels_as_in_fit(
             f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
         )
     else:
-        if estimator._labels_are_named:
+        if form.is_named:
             labels = _label_rows(labels_in_order(Y, names.tolist(), what))
         checked = _label_values(labels, names, soft)
-    check_consistent_length(X, checked)
+    validation.check_consistent_length(X, checked)
     return checked
 
 
@@ -197,8 +191,8 @@ def _target(Y: Any) -> NDArray[Any]:
         )
     if target.dtype.kind == "f" and np.isinf(target).any():
         raise ValueError(f"Input y contains infinity, in row {int(np.argmax(np.isinf(target)))}.")
-    check_classification_targets(target)
-    kind = type_of_target(target, input_name="y", raise_unknown=True)
+    multiclass.check_classification_targets(target)
+    kind = multiclass.type_of_target(target, input_name="y", raise_unknown=True)
     if kind != "binary":
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}."
@@ -329,14 +323,8 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
            [1., 1.]])
     """
     if hasattr(estimator, "predict_proba"):
-        answer, classes = estimator.predict_proba(X), getattr(estimator, "classes_", ())
-        if isinstance(answer, list):
-            pairs = zip(answer, classes, strict=True)
-            scores = np.column_stack([_of_positive(proba, known) for proba, known in pairs])
-        elif n_labels == 1 and np.shape(answer)[1] == np.size(classes):
-            scores = _of_positive(answer, np.ravel(classes))[:, np.newaxis]
-        else:
-            scores = np.asarray(answer, dtype=np.float64)
+        classes = getattr(estimator, "classes_", ())
+        scores = proba_of_labels(estimator.predict_proba(X), classes, n_labels)
     elif hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
         if scores.ndim == 1:
@@ -352,6 +340,36 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
             f"(n_samples, {n_labels}), one for each label."
         )
     return scores
+
+
+def proba_of_labels(answer: Any, classes: Any, n_labels: int) -> Floats:
+    """Make an array, of whatever shape, of what `predict_proba` of a classifier returned.
+
+    Parameters
+    ----------
+    answer : array-like or list of arrays
+        See the module's documentation.
+    classes : sequence
+        `classes_` of the classifier.
+    n_labels : int
+        How many labels it was trained for.
+
+    Returns
+    -------
+    float64 array
+        Of shape (n_samples, n_labels), if the answer suits the labels.
+
+    Examples
+    --------
+    >>> proba_of_labels([np.array([[0.3, 0.7]]), np.array([[1.0]])], [[0, 1], [0]], n_labels=2)
+    array([[0.7, 0. ]])
+    """
+    if isinstance(answer, list):
+        pairs = zip(answer, classes, strict=True)
+        return np.column_stack([_of_positive(proba, known) for proba, known in pairs])
+    if n_labels == 1 and np.shape(answer)[1] == np.size(classes):
+        return _of_positive(answer, np.ravel(classes))[:, np.newaxis]
+    return np.asarray(answer, dtype=np.float64)
 
 
 def _of_positive(proba: Any, classes: Any) -> Floats:

@@ -1,9 +1,38 @@
-"""Imports packages of xdcc on first use."""
+"""Imports on first use: packages of xdcc, and large libraries that many tasks do without.
 
+The public names of xdcc stand once, in the stub of the package, which type checkers read, too.
+"""
+
+import ast
+import sys
+from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
 
 _ROOT = "xdcc"
+_FOLDER = Path(__file__).parents[1]
+
+_IMPORTED = {
+    alias.name: statement.module
+    for statement in ast.parse((_FOLDER / "__init__.pyi").read_text("utf-8")).body
+    if isinstance(statement, ast.ImportFrom) and statement.module
+    for alias in statement.names
+}
+"""The module from which the stub imports each name."""
+
+PUBLIC = MappingProxyType(
+    {
+        name: module.removeprefix(f"{_ROOT}.")
+        for name, module in _IMPORTED.items()
+        if module != _ROOT
+    }
+)
+"""The package of each estimator, and of the function that makes one of another."""
+
+SUBPACKAGES = tuple(name for name, module in _IMPORTED.items() if module == _ROOT)
+"""The packages and modules in `xdcc`."""
 
 
 def import_package(name: str) -> ModuleType:
@@ -19,12 +48,62 @@ def import_package(name: str) -> ModuleType:
     try:
         return import_module(f"{_ROOT}.{name}")
     except ImportError as error:
-        from pathlib import Path
-
-        folder = Path(__file__).parents[1]
-        if (error.name or "").startswith(_ROOT) and any(folder.rglob("*.pyx")):
+        if (error.name or "").startswith(_ROOT) and any(_FOLDER.rglob("*.pyx")):
             raise ImportError(
-                f"{folder} contains the sources of xdcc, not the installed package. Start Python "
+                f"{_FOLDER} contains the sources of xdcc, not the installed package. Start Python "
                 "in another folder or with -P, or compile the sources with: pip install -e ."
             ) from error
         raise
+
+
+def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
+    """Make the ``__getattr__`` of a package that imports some of its names on first use.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    **modules : str
+        For each name the module of the package that defines it, or the full name of another.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> on_first_use("xdcc.base", Learned="learned")("Learned").__module__
+    'xdcc.base.learned'
+    """
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = modules[name]
+        return getattr(import_module(module if "." in module else f"{package}.{module}"), name)
+
+    return find
+
+
+class LazyModule:
+    """A module of another library that is imported when something of it is first used.
+
+    What predicts from a mapped model imports NumPy alone; what it imports beside are functions that
+    train, in the same modules. Annotations of functions have to be text.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module.
+
+    Examples
+    --------
+    >>> LazyModule("json").dumps([1])
+    '[1]'
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules.get(self._name) or import_module(self._name), name)

@@ -6,7 +6,10 @@ that have only probabilities.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+
+from xdcc.base.lazy_import import LazyModule
+
+special = LazyModule("scipy.special")
 
 type Margins = NDArray[np.float64]
 
@@ -32,4 +35,4 @@ def margins_of(proba: NDArray[np.floating]) -> Margins:
     >>> margins_of(np.array([0.5, 0.0])).round(1)
     array([  0. , -13.8])
     """
-    return np.asarray(logit(np.clip(proba, *LIMITS, dtype=np.float64)))
+    return np.asarray(special.logit(np.clip(proba, *LIMITS, dtype=np.float64)))

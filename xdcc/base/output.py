@@ -2,11 +2,19 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
+
+from xdcc.base.domains import Choice, check_domain
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+else:
+    nw = LazyModule("narwhals.stable.v2")
+    pd = LazyModule("pandas")
 
 Output = Literal["default", "input", "pandas", "polars", "pyarrow"]
 
@@ -14,16 +22,34 @@ OUTPUTS: tuple[str, ...] = get_args(Output)
 """The forms that predictions can have."""
 
 
+def set_output(estimator: Any, predict: Output | None) -> None:
+    """Set the form of the predictions of an estimator; None changes nothing.
+
+    A ValueError says that it is not one of :data:`OUTPUTS`.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     pass
+    >>> model = Model()
+    >>> set_output(model, "polars")
+    >>> model._sklearn_output_config
+    {'predict': 'polars'}
+    """
+    if predict is not None:
+        check_domain("predict", predict, Choice(OUTPUTS))
+        estimator._sklearn_output_config = {"predict": predict}
+
+
 def in_output_form[T: Callable[..., Any]](method: T) -> T:
     """Decorate a method of an estimator that makes predictions for an X.
 
     Examples
     --------
+    >>> from xdcc.base.output_form import LabelForm
     >>> class Model:
     ...     _sklearn_output_config = {"predict": "pandas"}
-    ...
-    ...     def _column_names(self, n_dims, n_columns):
-    ...         return ["red"]
+    ...     _output_form = LabelForm.of_matrix(np.array(["red"], object), is_named=True)
     ...
     ...     @in_output_form
     ...     def predict(self, X):
@@ -39,7 +65,7 @@ def in_output_form[T: Callable[..., Any]](method: T) -> T:
         output = getattr(self, "_sklearn_output_config", {}).get("predict", "default")
         if output == "default" or not isinstance(found, np.ndarray):
             return found
-        names = self._column_names(found.ndim, *found.shape[1:2] or (1,))
+        names = self._output_form.column_names(found.ndim, *found.shape[1:2] or (1,))
         return frame_of(found, X, [str(name) for name in names], output)
 
     return formed  # type: ignore[return-value]

@@ -6,8 +6,11 @@ XGBoost does not. Nothing here runs on import, so ``import xdcc`` works with eit
 """
 
 from importlib.metadata import packages_distributions
+from typing import Any
 
-import xgboost
+from xdcc.base.lazy_import import LazyModule
+
+xgboost: Any = LazyModule("xgboost")
 
 _BUILD_INFO_KEY = "XDCC_MULTILABEL"
 _OLDEST_PLUGIN = "0.3.0"

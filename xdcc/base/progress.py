@@ -7,7 +7,7 @@ from typing import Any
 from tqdm import tqdm
 
 _SECONDS = 10
-"""Between two lines where the bar cannot be drawn over."""
+"""Seconds between two lines of output where the bar cannot be redrawn in place."""
 
 
 def progress_bar(steps: Iterable[Any] | None = None, **options: Any) -> Any:

@@ -30,7 +30,7 @@ _AT_ONCE = 8
 _MOST_DROPPED = 4
 
 _FEW_ENTRIES = 2**19
-"""Entries of X that so many rounds read in a millisecond or two."""
+"""Entries of X that this many rounds read in a millisecond or two."""
 
 _AS_MARGINS = json.dumps(
     {"type": 1, "training": False, "iteration_begin": 0, "iteration_end": 0, "strict_shape": True}
@@ -95,7 +95,7 @@ def boost(
     Parameters
     ----------
     booster : Booster
-        It has as many rounds as the number of the first one.
+        Its number of rounds is the first of `rounds`.
     matrix : DMatrix
         XGBoost caches a booster's margins for the matrices that it was made with.
     rounds : range
@@ -179,7 +179,7 @@ def quantised(matrix: xgb.DMatrix, max_bin: int | None) -> xgb.DMatrix:
 def with_own_weights(
     matrix: xgb.DMatrix, max_bin: int | None, n: int, *, is_shared: bool = False
 ) -> list[xgb.DMatrix]:
-    """Make so many matrices of the same bins whose weights can be set at the same time.
+    """Make this many matrices of the same bins whose weights can be set at the same time.
 
     Where nothing runs side by side (:mod:`xdcc.base.side_by_side`), all are the same. That one, and
     a single one, is the matrix itself, unless it `is_shared` with other trainings.

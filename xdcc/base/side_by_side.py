@@ -28,21 +28,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import sklearn
-import xgboost as xgb
-from threadpoolctl import threadpool_limits
-from xgboost import collective
-
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.threads import at_least_threads, n_threads, thread_limit
+
+if TYPE_CHECKING:
+    import sklearn
+    import threadpoolctl
+    import xgboost as xgb
+    from xgboost import collective
+else:
+    sklearn = LazyModule("sklearn")
+    threadpoolctl = LazyModule("threadpoolctl")
+    xgb = LazyModule("xgboost")
+    collective = LazyModule("xgboost.collective")
 
 type Step = Callable[[], object]
 
 _AHEAD = 2
 """Steps that a training of :func:`run_in_step` can be ahead of what is judged.
 
-With five folds and two threads none has to wait. In the end, so many steps are trained and dropped.
+With five folds and two threads, no thread has to wait. At the end, this many steps of each are
+trained and dropped.
 """
 
 
@@ -292,7 +300,7 @@ class _JointSteps:
                 self._is_over |= is_over
 
     def _has_next(self) -> bool:
-        """Return whether there is a step to judge; whoever makes the next one calls again."""
+        """Return whether there is a step to judge; called again after each further step."""
         with self._lock:
             self._is_judging = not self._is_over and min(self._made) > self._n_judged
             return self._is_judging
@@ -469,7 +477,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _Blas.lock:
         if _Blas.n_blocks == 0:
-            _Blas.before = threadpool_limits(1, "blas")
+            _Blas.before = threadpoolctl.threadpool_limits(1, "blas")
         _Blas.n_blocks += 1
     try:
         yield

@@ -12,12 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
-
-import joblib
-from xgboost.core import _LIB
+from typing import Any
 
 from xdcc.base.domains import Threads, check_domain
+from xdcc.base.lazy_import import LazyModule
 from xdcc.kernels.threads import cpu_quota
+
+_xgboost: Any = LazyModule("xgboost.core")
 
 
 def available_cpus() -> int:
@@ -46,6 +47,8 @@ def available_cpus() -> int:
 
 @lru_cache(maxsize=1)
 def _look_up(second: int) -> int:
+    import joblib
+
     return max(1, math.ceil(min(joblib.cpu_count(), cpu_quota())))
 
 
@@ -69,7 +72,7 @@ def n_threads(n_jobs: int | None, available: int | None = None) -> int:
     Raises
     ------
     ValueError
-        If `n_jobs` is 0 or something else that is no number of threads.
+        If `n_jobs` is 0, or is not a number of threads.
 
     Examples
     --------
@@ -145,14 +148,14 @@ def _limited(n: int) -> Iterator[None]:
     """Set the limit of the current thread, and OpenMP's, which XGBoost keeps to."""
     before = _limit.n_threads
     if before == _UNLIMITED:
-        _limit.of_openmp = _LIB.omp_get_max_threads()
+        _limit.of_openmp = _xgboost._LIB.omp_get_max_threads()
     _limit.n_threads = n
-    _LIB.omp_set_num_threads(min(n, _limit.of_openmp))
+    _xgboost._LIB.omp_set_num_threads(min(n, _limit.of_openmp))
     try:
         yield
     finally:
         _limit.n_threads = before
-        _LIB.omp_set_num_threads(min(before, _limit.of_openmp))
+        _xgboost._LIB.omp_set_num_threads(min(before, _limit.of_openmp))
 
 
 def _from_environment(name: str) -> int | None:

@@ -1,16 +1,22 @@
 """Weights of rows, `(n_samples,)`, or of entries, `(n_samples, n_labels)`.
 
 An entry is a label of a row. A weight of 0 makes it unknown; that of an unknown entry is 0,
-whatever was given. The weight of a row is then the largest of its entries: it counts where the row
-is taken as a whole, for the bins of X or in the mean of a metric over rows.
+whatever was given. The weight of a row is then the largest of its entries. It applies where the row
+is used as a whole: for the bins of X, and for the mean of a metric over rows.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 type WeightArray = NDArray[np.floating]
 

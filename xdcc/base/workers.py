@@ -2,16 +2,21 @@
 
 Workers (:mod:`xgboost.collective`) run the same code at once, each on its own rows, and rank n has
 the rows before those of rank n + 1. Each has to call these functions, with no row if it has none.
-Without other workers, what is returned is one's own.
+Without other workers, they return what they are given.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xgboost import collective
 
 from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from xgboost import collective
+else:
+    collective = LazyModule("xgboost.collective")
 
 
 def sum_of_all[T: np.generic](values: NDArray[T]) -> NDArray[T]:
@@ -122,7 +127,7 @@ def sample_of_all(
     *columns : arrays of shape (n_rows, ...)
         The columns to sample from.
     entries : int, default=2**21
-        About so many labels are taken.
+        About this many labels are taken.
 
     Returns
     -------

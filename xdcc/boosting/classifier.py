@@ -23,12 +23,12 @@ from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.stored import stored
 from xdcc.boosting.importance import label_gains
 from xdcc.boosting.out_of_fold import train_on_all_rows, train_out_of_fold
 from xdcc.boosting.single_booster import SingleBooster
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 from xdcc.prediction.builder import LayoutBuilder
-from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
@@ -40,9 +40,8 @@ _BYTES_PER_ENTRY = 12
 """Memory of a booster for an entry of X: its bin, in the forms that trees are grown on."""
 
 
-class MultiLabelXGBClassifier(
-    PredictsByKernel[BoosterPredictor], SingleBooster, LabelImportances, MultiLabelEstimator
-):
+@stored
+class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -53,27 +52,9 @@ class MultiLabelXGBClassifier(
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of boosting rounds.
-    max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
-    learning_rate : float, default=0.3
-        Factor by which a tree's leaf values are shrunk.
-    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
-int, default="sumGain"
-        How a split is scored over the labels; 1 to 6 are the numbers of the authors' code.
-    sketch_size : int or "auto", default=0
-        Number of sketch dimensions (random projections of the labels' gradients) in which a tree's
-        splits are searched; its leaf values come from all labels. 0: the labels themselves.
-        ``"auto"`` is 1.
-    sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Project the gradients of all labels at random, draw labels in proportion to their
-        gradients, or take those with the largest.
-    labels_per_tree : int, "auto" or None, default=None
-        Largest number of labels of a tree: every boosting round deals out the labels anew and
-        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
-        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
-        ``"auto"`` if `sketch_size` is, else all.
+    {rounds}
+    {split_method}
+    {sketches}
     soft_labels : bool, default=False
         Whether Y, and that of `eval_set`, may hold probabilities: opinions of several annotators,
         smoothed labels, or the predictions of another model. The loss of a label y is the cross
@@ -90,7 +71,7 @@ int, default="sumGain"
         `subset_loss`, `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default). Metrics of
         XGBoost that support label matrices, such as `auc` or `error@0.3`, are accepted too.
     early_stopping_rounds : int, default=None
-        Stop when the last metric has not improved on the last pair of `eval_set` for so many
+        Stop when the last metric has not improved on the last pair of `eval_set` for this many
         boosting rounds; predictions then use the best one.
     callbacks : list of xgboost.callback.TrainingCallback, default=None
         Called by `fit` in every boosting round, as by `xgboost.train`: learning rates that change,
@@ -218,7 +199,7 @@ int, default="sumGain"
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
-            fallen for so many boosting rounds, or after `n_estimators` of them. After ``n >= 100``
+            fallen for this many rounds, or after `n_estimators` of them. After ``n >= 100``
             rounds it is computed again ``n // 50`` rounds later.
         should_end : callable, optional
             Called each time before the log-loss is computed, with the number of boosting rounds;
@@ -233,9 +214,9 @@ int, default="sumGain"
         Raises
         ------
         ValueError
-            As `fit`.
+            As in `fit`.
         PluginMissingError
-            As `fit`.
+            As in `fit`.
         """
         self._native_booster_params()
         require_plugin(type(self).__name__)
@@ -299,14 +280,6 @@ int, default="sumGain"
         self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
     ) -> dict[str, int]:
         return choose_sketch(params, data, matrix)
-
-    def _predicts_from(self) -> tuple[Any, ...]:
-        return self.booster_, self.booster_.num_boosted_rounds(), self.best_iteration_
-
-    def _make_predictor(self) -> BoosterPredictor:
-        builder = LayoutBuilder(self.n_features_in_, self.n_labels_)
-        builder.add_boosters([self._booster_that_predicts()])
-        return BoosterPredictor([builder.build(None)])
 
     def _add_to(self, builder: LayoutBuilder) -> None:
         builder.add_booster(self._booster_that_predicts())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
-from xdcc.base import booster_reader
+from xdcc.boosting.booster_file import read_booster
 
 if TYPE_CHECKING:
     from xdcc.boosting.single_booster import SingleBooster
@@ -23,7 +23,7 @@ def earlier_booster(xgb_model: Any, objectives: str, estimator: str) -> xgb.Boos
         booster = xgb_model
     elif isinstance(xgb_model, str | os.PathLike):
         try:
-            booster = booster_reader.read_booster(xgb_model)
+            booster = read_booster(xgb_model)
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"xgb_model={str(xgb_model)!r} is not the file of a booster: {error}"

@@ -18,6 +18,10 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import check_weight
+from xdcc.base.learned import Learned
+from xdcc.base.output_form import ClassForm
+from xdcc.base.stored import stored
+from xdcc.boosting.output_predictors import ClassPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -34,6 +38,7 @@ class _ClassWeights:
         return "a dict of weights by class"
 
 
+@stored
 class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     """Boosted trees for many classes, each tree grown for all of them.
 
@@ -48,22 +53,9 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; ``"balanced"`` is inverse to their frequencies. They multiply the
         weights of the rows.
-    sketch_size : int or "auto", default="auto"
-        Number of sketch dimensions (random projections of the classes' gradients) in which a tree's
-        splits are searched; its leaf values come from all classes. 0: the classes themselves.
-        ``"auto"`` is 1.
-    sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Project the gradients of all classes at random, draw classes in proportion to their
-        gradients, or take those with the largest.
-    outputs_per_tree : int, "auto" or None, default=None
-        Largest number of classes of a tree: every boosting round deals out the classes anew and
-        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
-        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
-        ``"auto"`` if `sketch_size` is, else all.
+    {sketches}
     {rounds}
-    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
-int, default="sumGain"
-        How a split is scored over the classes.
+    {split_method}
     {regularisation}
     {n_jobs}
     eval_metric : str or list of str, default=None
@@ -106,7 +98,6 @@ int, default="sumGain"
     ((2, 3), True)
     """
 
-    _stored = MappingProxyType({"classes_": NDArray[Any]})
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -121,7 +112,9 @@ int, default="sumGain"
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    classes_: NDArray[Any]
+    _output_form: ClassForm
+
+    classes_ = Learned[NDArray[Any]]("_output_form", "classes")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: more than two classes."""
@@ -187,7 +180,7 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        return self._predicted(self._read_X(X), "value")
+        return self._proba(self._read_X(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class.
@@ -201,8 +194,8 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        margins = self._predicted(self._read_X(X), "margin")
-        return np.asarray(self.classes_[np.argmax(margins, axis=1)])
+        labels = self._labels(self._read_X(X))  # which raises NotFittedError before `fit`
+        return self._output_form.labels(labels)
 
     @property
     def _n_outputs(self) -> int:
@@ -215,8 +208,8 @@ int, default="sumGain"
     def _verbosity(self) -> int:
         return 0
 
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        return self.classes_ if n_dims == 2 else np.array(["class"], dtype=object)
+    def _make_predictor(self) -> ClassPredictor:
+        return ClassPredictor([self._layout()])
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         return {"objective": "multi:softprob", "num_class": len(self.classes_), **VECTOR_LEAVES}
@@ -251,7 +244,7 @@ int, default="sumGain"
             raise ValueError(
                 f"The number of classes has to be greater than one; got one class, {classes[0]!r}."
             )
-        return FitData(None, _codes(codes), None, learned={"classes_": classes})
+        return FitData(None, _codes(codes), None, output_form=ClassForm(classes))
 
     def _check_Y_of(
         self, earlier: Any, X: Features, Y: Any, what: str = "y"

@@ -116,9 +116,9 @@ class RowDraws:
 
     @classmethod
     def of(cls, params: dict[str, Any], n_rows: int) -> Self | None:
-        """Make it from parameters for `xgboost.train`; None if the updater draws rows, or nobody.
+        """Make it from parameters for `xgboost.train`; None if no rows are drawn here.
 
-        The updater does if a round has several trees: each is grown on other rows.
+        The updater draws them if a round has several trees: each is grown on other rows.
         """
         share = params.get("subsample", 1.0)
         has_several = params.get("labels_per_tree") or params.get("num_parallel_tree", 1) > 1
@@ -127,7 +127,7 @@ class RowDraws:
         return cls(share, params.get("seed", 0), rows_of_all(n_rows)[0], n_rows)
 
     def bits(self, round_: int, fold: int) -> np.random.PCG64 | None:
-        """Make what draws the rows of a round, those with numbers below `share`.
+        """Return the random bits that draw a round's rows, those with a number below `share`.
 
         The first round has all rows: it also estimates where boosting starts.
         """
@@ -164,7 +164,7 @@ def train_out_of_fold(
     folds : Folds
         Which rows each fold is tested and trained on.
     patience : int
-        End when the log-loss has not fallen for so many rounds, or a few more: after round
+        End when the log-loss has not fallen for this many rounds, or a few more: after round
         ``n >= 100`` it is computed again ``n // 50`` rounds later.
     should_end : callable, optional
         Called before the log-loss is computed with the number of rounds; True ends the training.
@@ -212,7 +212,7 @@ class _OutOfFold:
     n_best : int
         Number of rounds of the least log-loss, 0 if there is none.
     best_margins : float32 array of shape (n_samples, n_labels)
-        Out of fold, after so many rounds.
+        Out of fold, after this many rounds.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ def train_on_all_rows(
 
 
 def _matrices(data: FitData, params: dict[str, Any], n: int) -> list[xgb.DMatrix]:
-    """Put the features of all rows into bins, for so many boosters."""
+    """Put the features of all rows into bins, for this many boosters."""
     max_bin = params.get("max_bin", 256)
     matrix = data.binned(max_bin, params.get("nthread"))
     return with_own_weights(matrix, max_bin, n, is_shared=data.bins is not None)

@@ -5,8 +5,9 @@ units of the targets, so that a target in large units does not drown the others;
 the units of Y.
 """
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -24,6 +25,10 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.base.learned import Learned
+from xdcc.base.output_form import TargetForm
+from xdcc.base.stored import stored
+from xdcc.boosting.output_predictors import Link, TargetPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
 
@@ -39,7 +44,16 @@ OBJECTIVES = (
 )
 """Losses that are sums over the targets: a target that is unknown adds nothing."""
 
+_LINKS: Mapping[str, Link] = {
+    "reg:gamma": "log",
+    "reg:tweedie": "log",
+    "count:poisson": "log",
+    "reg:logistic": "logit",
+}
+"""Link functions, where they are not the identity."""
 
+
+@stored
 class MultiTargetXGBRegressor(RegressorMixin, SingleBooster):
     """Boosted trees for many numeric targets, each tree grown for all of them.
 
@@ -63,22 +77,9 @@ default="reg:squarederror"
         Whether splits are searched on gradients that are divided by the spread of their target:
         the fit then does not depend on the units of the targets. `reg_alpha` and `max_delta_step`
         are in these units.
-    sketch_size : int or "auto", default="auto"
-        Number of sketch dimensions (random projections of the targets' gradients) in which a tree's
-        splits are searched; its leaf values come from all targets. 0: the targets themselves.
-        ``"auto"`` is 1.
-    sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Project the gradients of all targets at random, draw targets in proportion to their
-        gradients, or take those with the largest.
-    outputs_per_tree : int, "auto" or None, default=None
-        Largest number of targets of a tree: every boosting round deals out the targets anew and
-        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
-        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
-        ``"auto"`` if `sketch_size` is, else all.
+    {sketches}
     {rounds}
-    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
-int, default="sumGain"
-        How a split is scored over the targets.
+    {split_method}
     {regularisation}
     {n_jobs}
     eval_metric : str or list of str, default=None
@@ -125,14 +126,6 @@ int, default="sumGain"
     array(['Weight', 'Waist', 'Pulse'], dtype=object)
     """
 
-    _stored = MappingProxyType(
-        {
-            "n_targets_": int,
-            "target_names_": NDArray[np.object_],
-            "_targets_are_named": bool,
-            "_has_one_target": bool,
-        }
-    )
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
@@ -152,10 +145,10 @@ int, default="sumGain"
     sketch_size: int | Literal["auto"] = "auto"
     outputs_per_tree: int | Literal["auto"] | None = None
 
-    n_targets_: int
-    target_names_: NDArray[np.object_]
-    _targets_are_named: bool
-    _has_one_target: bool
+    _output_form: TargetForm
+
+    n_targets_ = Learned[int]("_output_form", "n_targets")
+    target_names_ = Learned[NDArray[np.object_]]("_output_form", "names")
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: several targets."""
@@ -216,8 +209,8 @@ int, default="sumGain"
 
         {raises_in_predict}
         """
-        found = self._predicted(self._read_X(X), "value").astype(np.float64)
-        return found[:, 0] if self._has_one_target else found
+        targets = self._labels(self._read_X(X))  # which raises NotFittedError before `fit`
+        return self._output_form.labels(targets)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean over the targets of R², the share of the variance that predictions explain.
@@ -244,7 +237,7 @@ int, default="sumGain"
         features = self._check_X(X)
         truth = self._check_Y_of(self, features, y)
         weight = check_weight(sample_weight, len(truth))
-        predicted = self._predicted(features, "value")
+        predicted = self._labels(features)
         scores = []
         for column, of_column in zip(truth.T, predicted.T, strict=True):
             known = ~np.isnan(column)
@@ -268,8 +261,9 @@ int, default="sumGain"
     def _objectives(self) -> str:  # type: ignore[override]
         return self.objective
 
-    def _column_names(self, n_dims: int, n_columns: int) -> NDArray[Any]:
-        return self.target_names_
+    def _make_predictor(self) -> TargetPredictor:
+        trained = json.loads(self.booster_.save_config())["learner"]["objective"]["name"]
+        return TargetPredictor([self._layout()], _LINKS.get(trained, "identity"))
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
         params: dict[str, Any] = {
@@ -344,24 +338,24 @@ int, default="sumGain"
             names = [str(Y.name)]
         else:
             names = [f"target_{j}" for j in range(rows.shape[1])]
-        learned = {
-            "n_targets_": len(names),
-            "target_names_": np.array(names, dtype=object),
-            "_targets_are_named": hasattr(Y, "columns"),
-            "_has_one_target": len(LabelRows(Y).shape) == 1,
-        }
-        return FitData(None, _finite(rows, names, "y"), None, learned=learned)
+        form = TargetForm(
+            np.array(names, dtype=object),
+            is_named=hasattr(Y, "columns"),
+            is_single=len(LabelRows(Y).shape) == 1,
+        )
+        return FitData(None, _finite(rows, names, "y"), None, output_form=form)
 
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
-        listed = ", ".join(map(repr, data.learned["target_names_"][unknown]))
+        listed = ", ".join(map(repr, data.output_form.names[unknown]))
         raise ValueError(f"Unknown (NaN) in every row that counts: target {listed}.")
 
     def _check_Y_of(
         self, earlier: Any, X: Features, Y: Any, what: str = "Y"
     ) -> NDArray[np.float32]:
         Y = as_pandas(Y, what)
-        names = earlier.target_names_.tolist()
-        if earlier._targets_are_named:
+        form = earlier._output_form
+        names = form.names.tolist()
+        if form.is_named:
             Y = labels_in_order(Y, names, what)
         rows = _target_rows(Y)
         if rows.shape[1] != len(names):

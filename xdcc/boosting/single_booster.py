@@ -1,13 +1,13 @@
 """``SingleBooster``: an estimator on one booster whose trees predict all outputs at once.
 
-It trains and reads the booster. What the outputs are (labels, targets, or classes) and which loss
-they have is up to its subclasses.
+It trains, flattens and reads the booster. What the outputs are (labels, targets, or classes) and
+which loss they have is up to its subclasses.
 """
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import xgboost as xgb
@@ -16,17 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
-from xdcc.base.categories import feature_types
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored_types import OPTIONAL
 from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.layout import Layout
+from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
 
 VECTOR_LEAVES = MappingProxyType(
     {
@@ -43,7 +47,7 @@ _ENTRIES = {
         n_estimators : int, default=100
             Number of boosting rounds.
         max_depth : int, default=6
-            Largest depth of a tree; 0 is no limit.
+            Largest depth of a tree; 0 means no limit.
         learning_rate : float, default=0.3
             Factor by which a tree's leaf values are shrunk.
         """,
@@ -57,7 +61,7 @@ _ENTRIES = {
         """,
     "stopping": """
         early_stopping_rounds : int, default=None
-            Stop when the last metric has not improved on the last pair of `eval_set` for so many
+            Stop when the last metric has not improved on the last pair of `eval_set` for this many
             boosting rounds; predictions then use the best one.
         callbacks : list of xgboost.callback.TrainingCallback, default=None
             Called by `fit` in every boosting round, as by `xgboost.train`.
@@ -65,7 +69,34 @@ _ENTRIES = {
             Type of `feature_importances_`.
         """,
 }
-"""Parameters of regressors and of classifiers with many classes, in the same words."""
+"""Parameters that several of these estimators have, in the same words."""
+
+
+def _entries_of(outputs: str, sketch_size: int | str) -> dict[str, str]:
+    """Return `_ENTRIES`, and the parameters about outputs of this name; `sketch_size`: default."""
+    per_tree = "labels_per_tree" if outputs == "labels" else "outputs_per_tree"
+    default = f'"{sketch_size}"' if isinstance(sketch_size, str) else sketch_size
+    split_method = f"""
+        split_method : {{"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"}} or \
+int, default="sumGain"
+            How a split is scored over the {outputs}; 1 to 6 are the numbers of the authors' code.
+        """
+    sketches = f"""
+        sketch_size : int or "auto", default={default}
+            Number of sketch dimensions (random projections of the {outputs}' gradients) in which a
+            tree's splits are searched; its leaf values come from all {outputs}. 0: the {outputs}
+            themselves. ``"auto"`` is 1.
+        sketch_method : {{"projection", "sampling", "top"}}, default="projection"
+            Project the gradients of all {outputs} at random, draw {outputs} in proportion to their
+            gradients, or take those with the largest.
+        {per_tree} : int, "auto" or None, default=None
+            Largest number of {outputs} of a tree: every boosting round divides the {outputs} into
+            random groups and grows a tree for each group. 0: all. ``"auto"``: what predicts
+            held-out rows of the training data best, see
+            :func:`xdcc.boosting.sketch_choice.choose_sketch`. None: ``"auto"`` if `sketch_size`
+            is, else all.
+        """
+    return _ENTRIES | {"sketches": sketches, "split_method": split_method}
 
 
 class Callbacks:
@@ -83,7 +114,7 @@ class Callbacks:
         return "a list of xgboost.callback.TrainingCallback, or None"
 
 
-class SingleBooster(TreeBoosterEstimator):
+class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     """An estimator on one booster.
 
     Examples
@@ -95,16 +126,6 @@ class SingleBooster(TreeBoosterEstimator):
     (True, 5)
     """
 
-    _stored = MappingProxyType(
-        {
-            "booster_": xgb.Booster,
-            "best_iteration_": int,
-            "evals_result_": dict[str, dict[str, list[float]]],
-            "sketch_size_": int,
-            "labels_per_tree_": int,
-        }
-    )
-    _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -118,14 +139,34 @@ class SingleBooster(TreeBoosterEstimator):
     _objectives: ClassVar[str]
     """Prefix of the objectives of models that training can continue from."""
     _outputs_are: ClassVar[str]
-    """What the outputs are called in messages."""
+    """The name of the outputs in messages."""
 
     sketch_size: int | Literal["auto"] = 0
     sketch_method: str = "projection"
     eval_metric: str | list[str] | None = None
     early_stopping_rounds: int | None = None
-    callbacks: Sequence[xgb.callback.TrainingCallback] | None = None
+    callbacks: Annotated[Sequence[xgb.callback.TrainingCallback] | None, OPTIONAL] = None
     importance_type: ImportanceType = "gain"
+
+    booster_: xgb.Booster
+    best_iteration_: int
+    evals_result_: dict[str, dict[str, list[float]]]
+    sketch_size_: int
+    labels_per_tree_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe the parameters about outputs by their name."""
+        cls._entries = MappingProxyType(_entries_of(cls._outputs_are, cls.sketch_size))
+        super().__init_subclass__(**kwargs)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(len(self._output_names) == self._n_outputs > 0, "the names of outputs")
+        of_classes = self._objectives.startswith("multi:")
+        n_outputs = self._n_outputs
+        check_boosters([self.booster_], self.n_features_in_, n_outputs, of_classes=of_classes)
+        n_rounds = self.booster_.num_boosted_rounds()
+        require(0 <= self.best_iteration_ < n_rounds, "best_iteration_")
 
     @property
     @abstractmethod
@@ -152,7 +193,7 @@ class SingleBooster(TreeBoosterEstimator):
         """Choose the settings of sketches that are ``"auto"``."""
 
     def _verbosity(self) -> int:
-        """Return what XGBoost prints; it would warn of the updater in `VECTOR_LEAVES`."""
+        """Return `verbosity` for XGBoost, which would warn of the updater in `VECTOR_LEAVES`."""
         return int(xgb.get_config()["verbosity"])
 
     def _train(
@@ -176,7 +217,7 @@ class SingleBooster(TreeBoosterEstimator):
                 check_belongs(start, self)
         metrics = metric_names(self.eval_metric)
         train = data.matrix(params.get("nthread"))
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        self.evals_result_ = {}
         with xgb.config_context(verbosity=params.get("verbosity", self._verbosity())):
             check_eval_metric(
                 metrics, self._of_objective(data), self._examples_of_y(), is_measured=bool(eval_set)
@@ -259,26 +300,30 @@ class SingleBooster(TreeBoosterEstimator):
         return self.booster_[: self.best_iteration_ + 1]
 
     def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
+        types = self._input_form.feature_types
         return [
-            (xgb.DMatrix(X, label=Y, feature_types=feature_types(self)), f"validation_{number}")
+            (xgb.DMatrix(X, label=Y, feature_types=types), f"validation_{number}")
             for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
         ]
 
     def _contributions(self, X: Features) -> Contributions:
-        matrix = xgb.DMatrix(X, feature_types=feature_types(self), nthread=n_threads(self.n_jobs))
+        types = self._input_form.feature_types
+        matrix = xgb.DMatrix(X, feature_types=types, nthread=n_threads(self.n_jobs))
         found = (
             self._booster_that_predicts()
             .predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
             .astype(np.float64)
         )
-        margins = self._predicted(X, "margin")
+        margins = self._margins(X)
         return Contributions(found[:, :, :-1], found[:, :, -1]).rounded_to(margins)
 
-    def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
-        return self.booster_.inplace_predict(
-            X,
-            iteration_range=(0, self.best_iteration_ + 1),
-            predict_type=predict_type,
-            validate_features=False,
-            strict_shape=True,
-        )
+    def _predicts_from(self) -> tuple[Any, ...]:
+        return self.booster_, self.booster_.num_boosted_rounds(), self.best_iteration_
+
+    def _make_predictor(self) -> BoosterPredictor:
+        return BoosterPredictor([self._layout()])
+
+    def _layout(self) -> Layout:
+        builder = LayoutBuilder(self.n_features_in_, self._n_outputs)
+        builder.add_boosters([self._booster_that_predicts()])
+        return builder.build(None)

@@ -31,7 +31,7 @@ AUTO = "auto"
 """The value of `sketch_size` and `labels_per_tree` to be chosen from the data."""
 
 FEW_LABELS = 16
-"""Up to so many labels the first trees are for all of them."""
+"""Up to this many labels the first trees are for all of them."""
 
 FEWEST_ROWS = 1200
 """With fewer rows there is no race: a third of them is too few to decide."""
@@ -53,7 +53,7 @@ WORTH_HALVING = 0.04
 
 
 type HeldOutLoss = Callable[[int], float]
-"""The least loss on held-out rows of trees for so many outputs."""
+"""The least loss on held-out rows of trees for this many outputs."""
 
 
 def choose_sketch(
@@ -157,7 +157,7 @@ def _best_group_size(
 def race(
     params: Mapping[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
 ) -> Iterator[HeldOutLoss]:
-    """Hide labels, and yield a function: the least hidden log-loss of trees for so many labels.
+    """Hide labels, and yield a function: the least hidden log-loss of trees for this many labels.
 
     Parameters are those of :func:`choose_sketch`, but for `labels_per_tree`. The function takes a
     number of labels and returns a sum over rows and labels.
@@ -192,7 +192,7 @@ def row_race(
     data: FitData,
     loss_on: Callable[[FitData], Callable[[NDArray[np.float32]], float]],
 ) -> Iterator[HeldOutLoss]:
-    """Leave rows out, and yield a function: their least loss by trees for so many outputs.
+    """Leave rows out, and yield a function: their least loss by trees for this many outputs.
 
     Parameters are those of :func:`choose_sketch`.
 

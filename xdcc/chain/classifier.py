@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 import xgboost as xgb
@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 
 from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
-from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import Choice, Either, Number, Switch
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
+from xdcc.base.package import PACKAGE
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import OPTIONAL, Shape, Within
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
 from xdcc.chain.flat_chain import ChainMargins, ChainPredictor, chain_layout
@@ -66,6 +69,7 @@ _OF_END_LABEL = MappingProxyType(
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
+@stored
 class DynamicChainClassifier(
     PredictsByKernel[ChainPredictor], TreeBoosterEstimator, MultiLabelEstimator
 ):
@@ -87,7 +91,7 @@ class DynamicChainClassifier(
     n_estimators : int, default=100
         Boosting rounds of each booster.
     max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
+        Largest depth of a tree; 0 means no limit.
     learning_rate : float, default=0.3
         Factor by which a tree's leaf values are shrunk.
     split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
@@ -124,7 +128,7 @@ int, default="maxGain"
         :mod:`xdcc.chain.propagation`. It ends the chain row by row, and the training when every
         row is at its end. ``"auto"``: with ``chain_length="auto"``.
     early_stopping_rounds : int or None, default=None
-        Stop the training when `stop_measure` has not become better for so many rounds, and keep
+        Stop the training when `stop_measure` has not become better for this many rounds, and keep
         the rounds up to the best. It is measured on `eval_set` if `fit` gets one, else with
         ``propagate="cross_val"`` on the out-of-fold predictions of the training rows. With
         ``chain_length="auto"`` None means 2 rounds where one of them is there.
@@ -199,15 +203,6 @@ int, default="maxGain"
            [2, 0]])
     """
 
-    _stored = MappingProxyType(
-        {
-            "rule_": PropagationRule,
-            "end_label_": bool,
-            "boosters_": list[list[xgb.Booster]],
-            "n_rounds_": int,
-            "stop_scores_": NotRequired[list[float]],
-        }
-    )
     _takes_categories = True
     _takes_entry_weights = True
     _domains = MappingProxyType(
@@ -245,6 +240,21 @@ int, default="maxGain"
     stop_measure: str = "example_f1"
     prediction: Prediction = "cumulated"
     cumulation: Cumulation = "equation9"
+
+    rule_: PropagationRule
+    end_label_: bool
+    boosters_: Annotated[list[list[xgb.Booster]], Shape("n_rounds_")]
+    n_rounds_: Annotated[int, Within(1)]
+    stop_scores_: Annotated[list[float], OPTIONAL]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        # Predicting takes memory for each of them.
+        require(0 < self.rule_.labels_per_round <= self.n_labels_, "rule_")
+        n_outputs = self.n_labels_ + self.end_label_
+        for boosters in self.boosters_:
+            require(len(boosters) > 0, "boosters_")
+            check_boosters(boosters, self.n_features_in_ + n_outputs, n_outputs)
 
     def fit(
         self,
@@ -322,7 +332,7 @@ int, default="maxGain"
         {raises_in_predict}
         """
         return (
-            self._proba_in_form_of_y(self._proba_of(state)) for state in self._run(self._check_X(X))
+            self._output_form.proba(self._proba_of(state)) for state in self._run(self._check_X(X))
         )
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
@@ -334,7 +344,7 @@ int, default="maxGain"
             As `predict` of a chain that ends with this round.
         """
         return (
-            self._labels_in_form_of_y(self._decide(self._proba_of(state)))
+            self._output_form.labels(self._decide(self._proba_of(state)))
             for state in self._run(self._check_X(X))
         )
 
@@ -380,7 +390,7 @@ int, default="maxGain"
     def _learn(
         self, plan: ChainPlan, boosters: list[list[xgb.Booster]], scores: list[float] | None
     ) -> None:
-        """Keep what the training made."""
+        """Store the results of the training."""
         self.rule_ = plan.rule
         self.end_label_ = plan.end_label
         self.boosters_ = boosters

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.margins import margins_of
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.chain.loop import labels_from_proba
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import ChainPart, Layout
-from xdcc.prediction.predictors import Outputs, WithKernels, WithOneKernel
+from xdcc.prediction.predictors import MarginSource, Outputs, WithKernels, WithOneKernel
 
 
 def chain_layout(model: Any) -> Layout:
@@ -25,9 +27,12 @@ def chain_layout(model: Any) -> Layout:
     return builder.build(None, chain=part)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ChainPredictor(WithOneKernel):
     """A dynamic chain; outputs are probabilities."""
+
+    _kind: ClassVar[str] = "chain"
 
     def margins(self, outputs: Outputs) -> Outputs:
         """Compute log-odds."""
@@ -44,8 +49,9 @@ class ChainPredictor(WithOneKernel):
         return labels_from_proba(outputs, chain.prediction, chain.cumulation)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
-class ChainMargins(WithKernels):
+class ChainMargins(WithKernels, MarginSource):
     """Calibrated means of the margins of dynamic chains.
 
     Attributes
@@ -56,7 +62,8 @@ class ChainMargins(WithKernels):
         Calibration of the mean.
     """
 
-    calibration: LabelCalibration
+    _kind: ClassVar[str] = "chain"
+    calibration: Annotated[LabelCalibration, Of(n_labels="n_outputs")]
 
     @classmethod
     def of(cls, chains: Sequence[Any], calibration: LabelCalibration) -> "ChainMargins":

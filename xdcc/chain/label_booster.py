@@ -1,17 +1,24 @@
 """``CompiledBooster``: the booster of an order-free chain as flat arrays, and its search."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import xgboost as xgb
 
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.stored import stored
 from xdcc.chain.order_free_inference import N_KNOWN, PRIOR_OF_CANDIDATES, SLACK, LabelsetScore
 from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.predictors import Outputs, WithKernels, of_margins
 
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
+
+@stored
 @dataclass(frozen=True, eq=False)
 class CompiledBooster(WithKernels):
     """The booster of an order-free chain, for `LabelStates`.
@@ -22,8 +29,11 @@ class CompiledBooster(WithKernels):
         One, which starts from its first features: the margins.
     """
 
+    _kind: ClassVar[str] = "from features"
+    _is_one: ClassVar[bool] = True
+
     @classmethod
-    def of(cls, booster: xgb.Booster, n_labels: int) -> Self:
+    def of(cls, booster: "xgb.Booster", n_labels: int) -> Self:
         """Flatten the booster of a chain of labels that vary."""
         builder = LayoutBuilder(2 * n_labels, n_labels)
         builder.add_boosters([booster])

@@ -19,16 +19,23 @@ keeps, round by round.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from scipy import sparse
 
 from xdcc.base.documentation import documented
-from xdcc.base.features import Features
+from xdcc.base.input_form import Features
+from xdcc.base.lazy_import import LazyModule
 from xdcc.chain.propagation import NO_LABEL, at_end, propagate
 from xdcc.prediction.propagation_rule import Cumulation, Prediction, PropagationRule
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from scipy import sparse
+else:
+    xgb = LazyModule("xgboost")
+    sparse = LazyModule("scipy.sparse")
 
 
 class ChainState:
@@ -111,7 +118,7 @@ class ChainRun:
         self._rule = rule
         self.state = ChainState(self._features.P[:, :n_labels])
 
-    def advance(self, boosters: Sequence[xgb.Booster]) -> ChainState:
+    def advance(self, boosters: "Sequence[xgb.Booster]") -> ChainState:
         """Run the next round by the mean of its boosters; return `state`."""
         state = self.state
         going = np.flatnonzero(~state.ended)
@@ -126,7 +133,7 @@ class ChainRun:
         return state
 
 
-def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.float32]:
+def mean_proba(boosters: "Sequence[xgb.Booster]", joined: Features) -> NDArray[np.float32]:
     """Average the probabilities of boosters, `(n_samples, n_outputs)`, for [X | label features]."""
     total = np.zeros((joined.shape[0], 1), dtype=np.float32)
     for booster in boosters:
@@ -134,7 +141,7 @@ def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.
     return total / np.float32(len(boosters))
 
 
-def run_chain(run: ChainRun, rounds: Sequence[Sequence[xgb.Booster]]) -> Iterator[ChainState]:
+def run_chain(run: ChainRun, rounds: "Sequence[Sequence[xgb.Booster]]") -> Iterator[ChainState]:
     """Predict with the boosters of each round; yield the state, which the next round changes."""
     for boosters in rounds:
         yield run.advance(boosters)
@@ -188,7 +195,7 @@ class LabelFeatures:
             self.P.fill(np.nan)
 
     def take_in(self, labels: NDArray[np.intp]) -> None:
-        """Take what a round wrote into `P` into the joined matrix.
+        """Copy the columns that a round wrote into `P` to the joined matrix.
 
         Parameters
         ----------
@@ -200,7 +207,7 @@ class LabelFeatures:
             self._fill_slots(self.joined, labels)
         self._n_used += labels.shape[1]
 
-    def _with_slots(self, X: sparse.csr_matrix, shape: tuple[int, int]) -> sparse.csr_matrix:
+    def _with_slots(self, X: "sparse.csr_matrix", shape: tuple[int, int]) -> "sparse.csr_matrix":
         n_rows = X.shape[0]
         free = self._n_slots * np.arange(n_rows + 1)
         of_X = np.arange(X.nnz) + np.repeat(free[:-1], np.diff(X.indptr))
@@ -211,7 +218,7 @@ class LabelFeatures:
         data[of_X] = X.data[: X.nnz]
         return sparse.csr_matrix((data, indices, indptr), shape=shape)
 
-    def _fill_slots(self, joined: sparse.csr_matrix, labels: NDArray[np.intp]) -> None:
+    def _fill_slots(self, joined: "sparse.csr_matrix", labels: NDArray[np.intp]) -> None:
         indices, data = joined.indices, joined.data
         first_slot = joined.indptr[1:] - self._n_slots
         row, position = np.nonzero(labels != NO_LABEL)

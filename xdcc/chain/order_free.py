@@ -8,7 +8,7 @@ are calibrated, to a booster that predicts labels from these margins and from la
 from collections.abc import Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, NotRequired, Self, get_args
+from typing import Annotated, Any, Self
 
 import numpy as np
 import xgboost as xgb
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from xdcc.base.domains import Choice, Either, Number, Share, check_domain
+from xdcc.base.domains import Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
@@ -24,6 +24,9 @@ from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.state_checks import check_boosters, require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import OPTIONAL, Of, Shape
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import (
@@ -33,7 +36,11 @@ from xdcc.chain.order_free_inference import (
     held_out_candidates,
     walk_to,
 )
-from xdcc.chain.order_free_prediction import OrderFreePredictor
+from xdcc.chain.order_free_prediction import (
+    PREDICTION_DOMAINS,
+    LabelsetPrediction,
+    OrderFreePredictor,
+)
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
@@ -44,16 +51,12 @@ from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import out_of_fold
 from xdcc.prediction.predictors import PredictsByKernel
 
-LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
-
-LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
-"""Values of `prediction`."""
-
 _FEW_ROWS = 10_000
 
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
+@stored
 @declares_parameters
 class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierWrapper):
     """A joint distribution of the labels, by one booster for chains of any order.
@@ -151,19 +154,6 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
     np.float64(1.0)
     """
 
-    _stored = MappingProxyType(
-        {
-            "estimators_": list[BaseEstimator],
-            "calibration_": LabelCalibration,
-            "booster_": xgb.Booster | None,
-            "losses_": list[float],
-            "oof_proba_": NDArray[np.float64],
-            "folds_": NDArray[np.int64],
-            "_seed": int,
-            "labelset_score_": NotRequired[LabelsetScore],
-        }
-    )
-    _fitted_attribute = "estimators_"
     _domains = MappingProxyType(
         {
             "estimator": Either(DECIDED_FOR, None),
@@ -174,9 +164,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             "subsample": Share(),
             "n_masks": _AT_LEAST_1,
             "cv": Number(low=2, whole=True),
-            "n_beams": _AT_LEAST_1,
-            "n_draws": _AT_LEAST_1,
-            "prediction": Choice(LABELSET_PREDICTIONS),
+            **PREDICTION_DOMAINS,
         }
     )
 
@@ -193,6 +181,23 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
     prediction: LabelsetPrediction = "mode"
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+
+    estimators_: list[BaseEstimator] = learned()
+    calibration_: Annotated[LabelCalibration, Of(n_labels="n_labels_")] = learned()
+    booster_: xgb.Booster | None = learned()
+    losses_: list[float] = learned()
+    oof_proba_: Annotated[NDArray[np.float64], Shape("folds_", "n_labels_")] = learned()
+    folds_: NDArray[np.intp] = learned()
+    _seed: int = learned()
+    labelset_score_: Annotated[LabelsetScore, OPTIONAL] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n_varied = self.calibration_.constant.n_varied
+        if self.booster_ is not None:
+            check_boosters([self.booster_], 2 * n_varied, n_varied)
+        if hasattr(self, "labelset_score_"):
+            require(self.labelset_score_.known.n_labels == n_varied, "labelset_score_")
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train the first classifier on folds, then the booster on its out-of-fold margins.
@@ -236,8 +241,8 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         """Train the booster on the margins that are X; return these, calibrated."""
         self.calibration_, margins = calibrate_labels(data, folds)
         varied = self.calibration_.constant.varied
-        self.booster_: xgb.Booster | None = None
-        self.losses_: list[float] = []
+        self.booster_ = None
+        self.losses_ = []
         self.__dict__.pop("labelset_score_", None)
         if not varied.any():
             return margins
@@ -287,7 +292,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         if known is None:
             return super().predict_proba(X)
         margins, given = self._begin_prediction(self._check_X(X), known)
-        return self._proba_in_form_of_y(self._predictor().marginals(margins, given))
+        return self._output_form.proba(self._predictor().marginals(margins, given))
 
     def predict(self, X: Any, known: Any = None) -> NDArray[Any]:
         """Labels, by `prediction`.
@@ -313,7 +318,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         if known is None:
             return super().predict(X)
         margins, given = self._begin_prediction(self._check_X(X), known)
-        return self._labels_in_form_of_y(self._predictor().decide(margins, given))
+        return self._output_form.labels(self._predictor().decide(margins, given))
 
     def log_prob(self, X: Any, Y: Any) -> Floats:
         """Logarithm of the probability of labelsets.
@@ -334,7 +339,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         {raises_for_labels}
         """
         margins, _ = self._begin_prediction(self._check_X(X), None)
-        truth = check_labels_as_in_fit(self, margins, Y)
+        truth = check_labels_as_in_fit(self._output_form, margins, Y)
         total, predictor = np.zeros(len(margins)), self._predictor()
         for rows, states in predictor.states(margins, np.full_like(truth, np.nan)):
             for step in walk_to(states, predictor.of_varied(truth[rows])):
@@ -411,9 +416,6 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             values[:, step] = decision.proba
         return ChainOrder(order, values)
 
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier() if self.estimator is None else self.estimator
-
     def _first_stage(self, n_rows: int, seed: int) -> Any:
         if self.estimator is not None:
             return self.estimator
@@ -445,15 +447,16 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         return self.estimators_
 
     def _begin_prediction(self, X: Any, known: Any) -> tuple[Floats, Labels]:
-        """Check what is to be predicted; compute margins of the labels that vary."""
-        margins = self._outputs(X)
+        """Check the arguments of a prediction; compute margins of the labels that vary."""
+        margins = self._outputs(self._predictor(), X)
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
-        return margins, check_labels_as_in_fit(self, margins, known, "known")
+        return margins, check_labels_as_in_fit(self._output_form, margins, known, "known")
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
-        predictor, margins = self._predictor(), self._outputs(self._check_X(X))
+        predictor = self._predictor()
+        margins = self._outputs(predictor, self._check_X(X))
         labels = predictor.of_varied(predictor.labels(margins).astype(np.float32))
         return predictor.begin(margins), labels
 
@@ -474,7 +477,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             mean_source(self.estimators_, self.calibration_, self.n_features_in_),
             None if booster is None else CompiledBooster.of(booster, int(varied.sum())),
             self.calibration_,
-            {name: getattr(self, name) for name in ("prediction", "n_beams", "n_draws")},
+            {name: getattr(self, name) for name in PREDICTION_DOMAINS},
             self._seed,
             score,
         )

@@ -24,19 +24,25 @@ accuracy on rows that the models have not seen.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.stored import stored
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
+special = LazyModule("scipy.special")
 
 type Margins = NDArray[np.float32]
 type LabelNumbers = NDArray[np.intp]
@@ -163,7 +169,7 @@ def walk_to(states: LabelStates, Y: NDArray[np.floating]) -> Iterator[Decision]:
             return
         value = Y[every, label]
         log_prob = np.where(label == NO_LABEL, 0, _log_proba(z, value))
-        yield Decision(label, expit(z), log_prob)
+        yield Decision(label, special.expit(z), log_prob)
         states.reveal(label, value)
 
 
@@ -256,7 +262,7 @@ def draw_labelsets(states: LabelStates, n_draws: int, rng: np.random.Generator) 
         label, z = states.most_certain(states.log_odds())
         if (label == NO_LABEL).all():
             break
-        with_it = np.where(label == NO_LABEL, count, rng.binomial(count, expit(z)))
+        with_it = np.where(label == NO_LABEL, count, rng.binomial(count, special.expit(z)))
         count = np.concatenate((with_it, count - with_it))
         state = np.flatnonzero(count)
         value = state < len(states)
@@ -359,6 +365,7 @@ class Candidates(NamedTuple):
         return self.labels[order[first]]
 
 
+@stored
 class LabelsetScore(NamedTuple):
     """The score with its weights, ready to predict: the one rule for labelsets of a chain.
 
@@ -400,13 +407,13 @@ class LabelsetScore(NamedTuple):
 
 
 def held_out_candidates(
-    boosters: Sequence[xgb.Booster | None],
+    boosters: "Sequence[xgb.Booster | None]",
     data: FitData,
     folds: NDArray[np.intp],
     *,
     n_beams: int,
     wanted: NDArray[np.bool_],
-) -> Iterator[tuple[NDArray[np.intp], xgb.Booster | None, Candidates]]:
+) -> "Iterator[tuple[NDArray[np.intp], xgb.Booster | None, Candidates]]":
     """Find candidates for rows that were left out in training, fold by fold.
 
     Parameters

@@ -1,15 +1,20 @@
 """``OrderFreePredictor``: what an order-free chain predicts, from the margins of all labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from xdcc.base.domains import Choice, Domain, Number, check_domain
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.chain.label_booster import CompiledBooster
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
@@ -20,12 +25,28 @@ from xdcc.chain.order_free_inference import (
 )
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
-from xdcc.decision.decision_predictor import MarginSource
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.prediction._kernel import LabelsetSearch
-from xdcc.prediction.predictors import Outputs
+from xdcc.prediction.predictors import MarginSource, Outputs
+
+special = LazyModule("scipy.special")
+
+LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
+
+LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
+"""What an order-free chain can predict."""
+
+PREDICTION_DOMAINS: Mapping[str, Domain] = MappingProxyType(
+    {
+        "prediction": Choice(LABELSET_PREDICTIONS),
+        "n_beams": Number(low=1, whole=True),
+        "n_draws": Number(low=1, whole=True),
+    }
+)
+"""Domains of the parameters that matter in prediction."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class OrderFreePredictor:
     """An order-free chain; outputs are the margins of the first classifier.
@@ -48,11 +69,35 @@ class OrderFreePredictor:
 
     source: MarginSource
     booster: CompiledBooster | None
-    calibration: LabelCalibration
+    calibration: Annotated[LabelCalibration, Of(n_labels="source.n_outputs")]
     params: dict[str, Any]
     seed: int
     score: LabelsetScore | None
     _search: ClassVar[LabelsetSearch | None]
+
+    def _check_state(self) -> None:
+        n_varied, score = self.calibration.constant.n_varied, self.score
+        if self.booster is not None:
+            require(self.booster.n_outputs == n_varied, "booster")
+        require(self.params.keys() == PREDICTION_DOMAINS.keys(), "params")
+        for name, domain in PREDICTION_DOMAINS.items():
+            check_domain(name, self.params[name], domain)
+        require(max(self.params["n_beams"], self.params["n_draws"]) <= 2**20, "params")
+        np.random.default_rng(self.seed)
+        if score is not None:
+            require(score.known.n_labels == n_varied, "score")
+        require(score is not None or self.params["prediction"] != "subset_accuracy", "score")
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.calibration.n_labels
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X, if what computes margins is flat."""
+        source: Any = self.source
+        return int(source.n_given)
 
     def __post_init__(self) -> None:
         """Make the search."""
@@ -113,7 +158,7 @@ class OrderFreePredictor:
 
     def marginals(self, margins: Outputs, given: Labels) -> Floats:
         """Predict probabilities; those of known labels are 0 and 1."""
-        proba = self.calibration.constant.in_proba(expit(self.log_odds(margins, given)))
+        proba = self.calibration.constant.in_proba(special.expit(self.log_odds(margins, given)))
         return np.where(np.isnan(given), proba, given)
 
     def decide(self, margins: Outputs, given: Labels) -> NDArray[np.int64]:

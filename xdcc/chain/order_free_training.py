@@ -36,10 +36,10 @@ from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
 
 PATIENCE = 30
-"""Training ends when the loss has not fallen for so many boosting rounds."""
+"""Training ends when the loss has not fallen for this many boosting rounds."""
 
 ENOUGH_ROWS = 3000
-"""With so many rows left out, further folds are not."""
+"""With this many rows left out, further folds are not."""
 
 _BYTES_PER_LABEL = 64
 """Memory for a label of a repeated row: bins, gradient, and the margins of six boosters."""

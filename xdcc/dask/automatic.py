@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.search import Search, SearchResult, TimeBudget
-from xdcc.base.domains import Number
+from xdcc.automatic.families import FAMILIES, MemberLike, families_of
+from xdcc.automatic.search import Search
+from xdcc.automatic.search_result import SearchResult
+from xdcc.automatic.time_budget import TimeBudget
+from xdcc.base.domains import Either, Number, SomeOf
 from xdcc.base.folds import Folds, require_known
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
@@ -44,6 +47,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
     * Each tree of a forest grows on the rows of one worker. Its leaves list the labels of these
       rows, so labels, but no features, go to the other workers and to the client with it.
     * `cv` is a number of folds.
+    * `members` are names of families of this package.
+    * `distil` is False. ``xdcc.distil(model.to_local(), X, Y)`` trains a student in this process.
     * `n_jobs` is the number of threads of each worker, by default as many as the worker has for its
       tasks, limited by the CPUs that its process may use. Linear models use one thread.
     * `verbose` shows the progress on one of the workers.
@@ -80,7 +85,9 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
 
     _local = MultiLabelClassifier
     _proba_type = np.float64
-    _domains = MappingProxyType({"cv": Number(low=2, whole=True)})
+    _domains = MappingProxyType(
+        {"cv": Number(low=2, whole=True), "members": Either(SomeOf(tuple(FAMILIES)), None)}
+    )
 
     # Workers cannot call the client's function, and an interrupt reaches the client alone.
     def fit(  # type: ignore[override]
@@ -125,6 +132,8 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         """
         started = time.perf_counter()
         self._check_params()
+        if self.distil:
+            raise ValueError("distil=True: fit without it, and give `to_local()` to xdcc.distil.")
         require_plugin(type(self).__name__)
         booster = MultiLabelXGBClassifier()
         placed = self._place(booster, "missing", X, Y, sample_weight, groups)
@@ -138,6 +147,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
             _search,
             booster=booster,
             absent=placed.absent,
+            members=self.members,
             measure=self.measure if isinstance(self.measure, str) else None,
             seed=seed,
             n_jobs=self.n_jobs,
@@ -167,6 +177,7 @@ def _search(
     *,
     booster: MultiLabelXGBClassifier,
     absent: NDArray[np.bool_],
+    members: Sequence[MemberLike] | None,
     measure: str | None,
     seed: int,
     n_jobs: int | None,
@@ -186,6 +197,7 @@ def _search(
     budget = TimeBudget(time.perf_counter() - begun, time_budget)
     search = Search(
         data,
+        families_of(members),
         own_folds,
         refit=refit,
         seed=seed,

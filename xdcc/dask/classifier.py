@@ -208,7 +208,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         float32 array of shape (n_samples, n_labels)
             A Dask array, not computed yet, if X is a Dask collection. The chain runs once if
             they are computed together, ``dask.compute(*chain.staged_predict_proba(X))``.
-            `staged_predict` does likewise.
+            The same holds for `staged_predict`.
 
         {raises_in_predict}
         """

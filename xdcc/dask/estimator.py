@@ -19,10 +19,9 @@ from distributed import Future
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.categories import feature_types
-from xdcc.base.checks import check_fit_data, learned_by
+from xdcc.base.checks import check_fit_data
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.features import SparseZeros, check_features
+from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
 from xdcc.base.threads import available_cpus, n_threads
 from xdcc.dask.client_rows import is_collection, map_rows, place_rows, stand_ins
@@ -175,7 +174,8 @@ class DaskEstimator(MultiLabelEstimator):
         Returns
         -------
         float array of shape (n_samples, n_labels)
-            A Dask array, not computed yet, if X is a Dask collection. `predict` does likewise.
+            A Dask array, not computed yet, if X is a Dask collection; the same holds for
+            `predict`.
 
         {raises_in_predict}
         """
@@ -257,11 +257,14 @@ def put_together(
     """Put rows together for training, with an estimator that has seen a summary of all rows."""
     data = concatenate(parts)
     if isinstance(data.X, pd.DataFrame):
-        data = data._replace(
-            X=check_features(estimator, data.X), feature_types=feature_types(estimator)
-        )
+        data = data._replace(X=estimator._input_form.check(data.X, type(estimator).__name__))
     weight = None if data.sample_weight is None else data.sample_weight.copy()
-    data = data._replace(Y=data.Y.copy(), sample_weight=weight, learned=learned_by(estimator))
+    data = data._replace(
+        Y=data.Y.copy(),
+        sample_weight=weight,
+        input_form=estimator._input_form,
+        output_form=estimator._output_form,
+    )
     data.settle_absent(absent)
     return data
 

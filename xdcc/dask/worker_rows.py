@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.checks import check_fit_weight
-from xdcc.base.features import Features, SparseZeros, check_features
+from xdcc.base.features import Features, SparseZeros, learn_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import grouped_folds, stratified_folds
 from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
@@ -149,8 +149,8 @@ def join_measured_chunks(
     for number, X, Y, *_ in chunks:
         with _says_which(number):
             if _has_rows(number, X, Y):
-                features = check_features(estimator, X)
-                labels = check_labels_as_in_fit(estimator, features, _as_matrix(Y))
+                features = estimator._input_form.check(X, type(estimator).__name__)
+                labels = check_labels_as_in_fit(estimator._output_form, features, _as_matrix(Y))
                 checked.append(FitData(features, labels, None))
     return concatenate(checked)[:2] if checked else None
 
@@ -222,27 +222,27 @@ def deal_groups(groups: Sequence[NDArray[Any]], n_folds: int) -> list[NDArray[np
 def _check_chunk(
     number: int, X: Any, Y: Any, sample_weight: Any, groups: Any, sparse_zeros: SparseZeros
 ) -> tuple[FitData, Layout, NDArray[Any]]:
-    estimator = DynamicChainClassifier(sparse_zeros=sparse_zeros)
     with _says_which(number):
-        checked_X = check_features(estimator, X, reset=True)
+        form, checked_X = learn_features(
+            X, DynamicChainClassifier.__name__, takes_categories=True, sparse_zeros=sparse_zeros
+        )
         # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
         labels = check_labels(_as_matrix(Y))
         check_consistent_length(checked_X, labels.Y, sample_weight, groups)
-        names, is_named = (labels.learned[name] for name in ("label_names_", "_labels_are_named"))
+        names, is_named = labels.output_form.names, labels.output_form.is_named
         weight = check_fit_weight(
             sample_weight, len(labels.Y), names, is_named=is_named, some_positive=False
         )
         labels = labels.weighted(weight, is_whole=False)
-    feature_names = getattr(estimator, "feature_names_in_", None)
-    categorical = tuple(getattr(estimator, "categories_", ()))
+    categorical = tuple(form.categories or ())
     layout = Layout(
         chunk=number,
         is_sparse=sparse.issparse(checked_X),
         n_features=checked_X.shape[1],
-        feature_names=None if feature_names is None else tuple(feature_names),
+        feature_names=None if form.names is None else tuple(form.names),
         categorical=categorical,
-        label_names=tuple(labels.learned["label_names_"]),
-        labels_are_named=labels.learned["_labels_are_named"],
+        label_names=tuple(names),
+        labels_are_named=is_named,
     )
     data = FitData(X if categorical else checked_X, labels.Y, labels.sample_weight)
     of_rows = np.full(len(labels.Y), None) if groups is None else np.asarray(groups)

@@ -16,7 +16,7 @@ from xdcc.base.frames import as_pandas
 from xdcc.data.arff_rows import LABEL_VALUES
 
 _MOST_NAMES = 20
-"""Text of more different values, if these are more than half of the rows, is no category."""
+"""A text column with more distinct values is not categorical if they exceed half of the rows."""
 
 
 def parts_of_frame(

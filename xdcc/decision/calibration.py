@@ -1,4 +1,4 @@
-"""Calibration: margins whose probabilities are right in the mean, for every label.
+"""Calibration: margins whose probabilities are right on average, for every label.
 
 Platt scaling: a margin z becomes a z + b, its probability sigmoid(a z + b), with a at least 0 and b
 such that the log-loss of rows that the model has not seen is least. Two numbers for all labels can
@@ -18,28 +18,33 @@ Of labels that are the same in all training rows nothing can be learned but that
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision._log_loss import log_loss_sums
 from xdcc.decision.cuts import Floats
+from xdcc.kernels.logistic import expit
+
+special = LazyModule("scipy.special")
 
 type Bools = NDArray[np.bool_]
 
 _LEAST_OF_BOTH = 10
-"""A label needs so many rows with it and without it for two numbers of its own."""
+"""A label needs this many rows with it and without it for two numbers of its own."""
 
 _SMALL_FALL, _LEAST_FALL, _SMALL_STEP, _RIDGE = 1e-12, 1e-4, 1e-10, 1e-12
-"""Newton's method ends when the loss can fall so little; a shorter step must reach such a share of
-what it promises and not be shorter than that; and so much is added to the curvature."""
+"""Of Newton's method: the fall of the loss below which it ends; the share of the expected fall that
+a shortened step must reach; the shortest step; and the number that is added to the curvature."""
 
 _SATURATED = 40.0
 """No search starts from larger margins than that."""
@@ -106,7 +111,7 @@ def calibrate(
     folds : int array of shape (n_samples,)
         Fold of each row.
     entries : int, default=2**21
-        With more entries the numbers are fitted to a sample of the rows, with so many.
+        With more entries, the numbers are fitted to a sample of the rows, with this many entries.
 
     Returns
     -------
@@ -191,7 +196,7 @@ def fit_platt(
     largest = np.abs(z).max()
     a, b = _least(look, start if start[0] * largest < _SATURATED else (_SATURATED / largest, 0.0))
     # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
-    return (a, b) if a >= 0 else (0.0, float(logit(sum_1)))
+    return (a, b) if a >= 0 else (0.0, float(special.logit(sum_1)))
 
 
 class _Look(NamedTuple):
@@ -239,6 +244,7 @@ def _is_better(margins: Floats, than: Floats, y: NDArray[np.floating], weight: F
     return bool(mean > np.sqrt((share**2) @ (gain - mean) ** 2))
 
 
+@stored
 class ConstantLabels(NamedTuple):
     """Which labels have one value only, where they are known.
 
@@ -259,8 +265,8 @@ class ConstantLabels(NamedTuple):
     (array([ 0., nan]), array([0.25,  nan]))
     """
 
-    value: Floats
-    proba: Floats
+    value: Annotated[Floats, Shape(None)]
+    proba: Annotated[Floats, Shape("value")]
 
     @classmethod
     def of(cls, data: FitData) -> Self:
@@ -278,9 +284,19 @@ class ConstantLabels(NamedTuple):
         """Which labels have both values, (n_labels,)."""
         return np.isnan(self.value)
 
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.value)
+
+    @property
+    def n_varied(self) -> int:
+        """Number of labels that have both values."""
+        return int(self.varied.sum())
+
     def in_margins(self, margins: NDArray[np.floating]) -> Floats:
         """Put their log-odds in place of others, both `(n_samples, n_labels)`; a new array."""
-        return np.where(self.varied, margins, logit(self.proba))
+        return np.where(self.varied, margins, special.logit(self.proba))
 
     def in_proba(self, proba: Floats) -> Floats:
         """Put their probabilities in place of others, in a new array."""
@@ -292,6 +308,7 @@ class ConstantLabels(NamedTuple):
         return labels
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class LabelCalibration:
     """Calibrates the margins of each label.
@@ -304,9 +321,14 @@ class LabelCalibration:
         Labels that have one value only.
     """
 
-    slope: Floats
-    intercept: Floats
+    slope: Annotated[Floats, Shape("n_labels")]
+    intercept: Annotated[Floats, Shape("n_labels")]
     constant: ConstantLabels
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.constant.n_labels
 
     @classmethod
     def without_scaling(cls, data: FitData) -> Self:

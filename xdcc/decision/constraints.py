@@ -21,13 +21,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.stats import beta
 
-from xdcc.base.categories import PACKAGE
 from xdcc.base.domains import Number
 from xdcc.base.fit_data import FitData
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.package import PACKAGE
+from xdcc.base.stored import stored
 from xdcc.decision.cuts import Cuts, Floats
+from xdcc.kernels.logistic import expit
+
+stats = LazyModule("scipy.stats")
 
 NEVER = np.inf
 """The threshold of a label that is never predicted."""
@@ -64,22 +67,22 @@ class _Floor(ABC):
         """Tell which thresholds can be taken if none meets the floor; none: no prediction."""
 
     def values(self, counts: "_Counts") -> Floats:
-        """Return the share, or the least that it is with this confidence.
+        """Return the share, or its lower confidence bound.
 
-        It is -1 of no rows, and with confidence for thresholds that are not tested.
+        It is -1 without rows, and, with a confidence, for thresholds that are not tested.
         """
         among, squares = self._among(counts)
         some = among > 0
         both = np.minimum(counts.both, among)
         if self.confidence is None:
             return np.divide(both, among, out=np.full(len(among), -1.0), where=some)
-        # As if so many rows of weight 1 had been found.
+        # As if this many rows of weight 1 had been found.
         rows = np.divide(among, squares, out=np.zeros(len(among)), where=some)
         some &= counts.tested
         share = np.where(some, 0.0, -1.0)
         some &= both > 0
         found, n_rows = (both * rows)[some], (among * rows)[some]
-        share[some] = beta.ppf(1 - self.confidence, found, n_rows - found + 1)
+        share[some] = stats.beta.ppf(1 - self.confidence, found, n_rows - found + 1)
         return share
 
 
@@ -89,6 +92,7 @@ _DOMAINS = {
 }
 
 
+@stored
 class Precision(_Floor):
     """A least precision of a label: the share of rows with the label among those predicted.
 
@@ -122,6 +126,7 @@ class Precision(_Floor):
         return np.zeros(len(values), dtype=bool)
 
 
+@stored
 class Recall(_Floor):
     """A least recall of a label: the share of rows predicted among those with the label.
 
@@ -183,7 +188,7 @@ from 0 to 1.
     threshold = Number(low=0, high=1)
     for name, constraint in constraints.items():
         if not isinstance(name, str):
-            raise ValueError(f"constraints: {name!r} is no name of a label.")
+            raise ValueError(f"constraints: {name!r} is not the name of a label.")
         if not isinstance(constraint, _Floor) and not threshold.accepts(constraint):
             raise ValueError(
                 f"constraints: {name!r} has {constraint!r}; it must be a Precision, a Recall or a "

@@ -29,7 +29,7 @@ class Cuts(NamedTuple):
     order : int array of shape (n_entries,)
         The entries by descending probability, equal ones as they came.
     sizes : int array of shape (n_cuts,)
-        How many entries each threshold predicts: the first so many of `order`.
+        How many entries each threshold predicts: the first ones of `order`.
 
     Examples
     --------

@@ -2,24 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from xdcc.base.input_form import checked_rows
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
-from xdcc.decision.out_of_fold import mean_margins
-from xdcc.decision.rules import Decides, ThresholdRule
+from xdcc.decision.rule import Decides
+from xdcc.decision.threshold_rules import ThresholdRule
+from xdcc.kernels.logistic import expit
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
-from xdcc.prediction.predictors import MixtureMargins, Outputs
-
-
-class MarginSource(Protocol):
-    """Computes calibrated margins of labels."""
-
-    def margins(self, X: Any, n_threads: int) -> Outputs | None:
-        """Predict margins, (n_samples, n_labels); None if X has to be checked."""
+from xdcc.prediction.predictors import MarginSource, MixtureMargins, Outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +36,15 @@ class EstimatorMargins:
     calibration: LabelCalibration
     not_flat: str
 
-    def margins(self, X: Any, n_threads: int) -> Outputs:
-        """Predict margins; each classifier decides how many threads it uses."""
+    def margins(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins; None if X has to be checked. Classifiers decide on their threads."""
+        from xdcc.decision.out_of_fold import mean_margins  # imports scikit-learn
+
+        form = getattr(self.estimators[0], "_input_form", None)
+        if form is not None and not form.is_open:
+            X = checked_rows(X, form.n_features)
+            if X is None:
+                return None
         n_labels = len(self.calibration.slope)
         return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
 
@@ -51,7 +54,7 @@ def mean_source(
 ) -> MarginSource:
     """Flatten the calibrated mean of classifiers, if they have a flat form.
 
-    Classes whose margins are no sum over members, such as chains, have a method ``_mean_source``
+    Classes whose margins are not a sum over members, such as chains, have a method ``_mean_source``
     of their own.
     """
     first, *others = estimators
@@ -67,6 +70,7 @@ def mean_source(
     return MixtureMargins([builder.build(calibration.affine())], [], 0.0)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class DecisionPredictor:
     """A model with a decision rule; outputs are margins.
@@ -83,8 +87,22 @@ class DecisionPredictor:
 
     source: MarginSource
     rule: Decides
-    constant: ConstantLabels
+    constant: Annotated[ConstantLabels, Of(n_labels="source.n_outputs")]
     _thresholds: ClassVar[Any]
+
+    def _check_state(self) -> None:
+        self.rule._check_labels(self.n_outputs)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.constant.n_labels
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X, if what computes margins is flat."""
+        source: Any = self.source
+        return int(source.n_given)
 
     def __post_init__(self) -> None:
         """Take the thresholds, which are compared without the checks of rules."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.stored import stored
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_metrics import Metric, validation_data
 
@@ -16,6 +17,7 @@ def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
     return -(true + predicted - 2 * both)
 
 
+@stored
 @dataclass(frozen=True)
 class LabelCosts(Metric):
     """Minus the mean cost of a row, where a wrong label has a price.
@@ -48,14 +50,12 @@ class LabelCosts(Metric):
     -5.0
     """
 
-    _stored = MappingProxyType({"false_positive": Any, "false_negative": Any})
-
     axis: None = field(default=None, init=False, repr=False)
     value: Callable[[Floats, Floats, Floats], Floats] = field(
         default_factory=lambda: _minus_wrong, init=False, repr=False
     )
-    false_positive: float | Sequence[float] | Mapping[str, float] = 1.0
-    false_negative: float | Sequence[float] | Mapping[str, float] = 1.0
+    false_positive: float | Sequence[float] | NDArray[Any] | Mapping[str, float] = 1.0
+    false_negative: float | Sequence[float] | NDArray[Any] | Mapping[str, float] = 1.0
 
     def __post_init__(self) -> None:
         """Stop if a cost is invalid."""
@@ -172,7 +172,7 @@ class LabelCosts(Metric):
             If the labels are not as described, or there are other costs than labels.
         """
         data = validation_data(Y_true, Y_pred, sample_weight)
-        sizes = self.named(data.learned["label_names_"].tolist()).entry_sizes(data)
+        sizes = self.named(data.output_form.names.tolist()).entry_sizes(data)
         return -float(sizes[data.known & (data.truth != (data.X == 1))].sum())
 
     def sizes(self, data: FitData) -> Floats:

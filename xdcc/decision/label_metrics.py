@@ -17,19 +17,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import check_labels
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.proba_metrics import proba_metric
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 
 def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
@@ -52,7 +57,7 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
             "Y_true and Y_proba must have the same shape (n_samples, n_labels), "
             f"got {labels.Y.shape} and {proba.shape}."
         )
-    weight = check_weight(sample_weight, len(proba), labels.learned["label_names_"])
+    weight = check_weight(sample_weight, len(proba), labels.output_form.names)
     return rows_that_count(labels._replace(X=proba).weighted(weight))
 
 
@@ -109,7 +114,7 @@ class Metric:
         return sizes if self.axis == 0 else sizes / (data.weight @ self.row_sizes(data))
 
     def group_shares(self, data: FitData) -> Floats:
-        """Return the shares of groups in the mean: (n_samples, 1), (1, n_labels) or (1, 1)."""
+        """Return the groups' weights in a mean: (n_samples, 1), (1, n_labels) or (1, 1)."""
         if self.axis == 1:
             return data.weight[:, np.newaxis] / data.weight.sum()
         known = data.known.any(axis=self.axis, keepdims=True)
@@ -154,7 +159,7 @@ METRICS: dict[str, Metric] = {
     "hamming_accuracy": Metric(None, _right),
     "jaccard": Metric(1, _jaccard),
 }
-"""By the names that the functions have in :mod:`xdcc.metrics`."""
+"""The metrics by the names of their functions in :mod:`xdcc.metrics`."""
 
 _F_BETA = re.compile(r"example_f(\d+(?:\.\d+)?)")
 _AT_RECALL = re.compile(r"precision_at_recall_(1|0?\.\d+)")
@@ -188,7 +193,7 @@ def check_metric(measure: object) -> None:
     Raises
     ------
     ValueError
-        If it is something else; for a metric of probabilities the message says who takes it.
+        If it is something else; for a metric of probabilities the message names what accepts it.
 
     Examples
     --------
@@ -379,7 +384,7 @@ def _of_labels(
 ) -> Callable[[RowCounts], Floats]:
     is_known, is_true, row_weight, share = data.known, data.truth, data.weight, data.share
 
-    def by_label(mask: NDArray[Any]) -> sparse.csr_array:
+    def by_label(mask: NDArray[Any]) -> "sparse.csr_array":
         shares = mask if share is None else mask * share
         return sparse.csr_array(shares.T, dtype=np.float64)
 

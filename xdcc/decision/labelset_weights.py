@@ -19,14 +19,21 @@ log-odds instead of features (N. Ghamrawi and A. McCallum: Collective Multi-labe
 CIKM 2005).
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
-from scipy.optimize import minimize
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import sample_rows
+from xdcc.base.lazy_import import LazyModule
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
+
+if TYPE_CHECKING:
+    from scipy import optimize, sparse
+else:
+    optimize = LazyModule("scipy.optimize")
+    sparse = LazyModule("scipy.sparse")
 
 _L2 = 10.0
 """Penalty on the biases of labels."""
@@ -52,7 +59,7 @@ def fitted_weights(
     data : FitData
         X are log-odds that were not learned from the rows.
     most_pairs : int
-        About so many rows times labelsets, but 500 rows at least: a sample if there are more.
+        About this many rows times labelsets, but 500 rows at least: a sample if there are more.
 
     Returns
     -------
@@ -73,7 +80,7 @@ def fitted_weights(
     n_labels = known.labelsets.shape[1]
     bounds = [(_LEAST_TEMPERATURE, None), (0.0, None), *[(None, None)] * n_labels]
     start = np.concatenate(([1.0, 0.5], np.zeros(n_labels)))
-    found = minimize(
+    found = optimize.minimize(
         likelihood.loss,
         start,
         jac=True,

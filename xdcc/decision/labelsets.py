@@ -18,22 +18,28 @@ whole: decisions are made row by row in a kernel (``labelset_rules.h``).
 """
 
 from collections.abc import Sequence
-from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.margins import margins_of
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
 
 _BLOCK_ENTRIES = 2**20
 """Rows times labelsets of a block: 8 MiB for each of the few matrices that are there at once."""
@@ -54,10 +60,10 @@ class LabelsetPosterior:
         by_count = np.lexsort((np.arange(len(counts)), -counts))
         self.labelsets = labelsets[by_count]
         self.log_counts = np.log(counts[by_count])
-        self._indicators = sparse.csr_array(self.labelsets.astype(np.float64))
+        sizes = np.count_nonzero(self.labelsets, axis=1)
         self._rules = LabelsetRules(
-            self._indicators.indptr.astype(np.int64),
-            self._indicators.indices.astype(np.int32),
+            np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
+            np.nonzero(self.labelsets)[1].astype(np.int32),
             self.log_counts,
             labelsets.shape[1],
         )
@@ -81,9 +87,10 @@ class LabelsetPosterior:
         Returns the rows, `(n_rows * n_most,)`, in order, and their labelsets, `(n_rows * n_most,
         n_labels)`, in no order within a row. `n_most` is at most the number of known labelsets.
         """
+        indicators = sparse.csr_array(self.labelsets.astype(np.float64))
         found = [np.empty((0, n_most), dtype=np.intp)]
         for rows in row_blocks((len(margins), len(self.labelsets)), _BLOCK_ENTRIES):
-            score = self._indicators @ margins[rows].T + prior * self.log_counts[:, np.newaxis]
+            score = indicators @ margins[rows].T + prior * self.log_counts[:, np.newaxis]
             found.append(np.argpartition(-score, n_most - 1, axis=0)[:n_most].T)
         likely = np.concatenate(found)
         return np.repeat(np.arange(len(likely)), n_most), self.labelsets[likely.ravel()]
@@ -108,6 +115,7 @@ def number_labelsets(
     return labelsets[by_frequency], np.argsort(by_frequency)[labelset].astype(np.int32)
 
 
+@stored
 @documented
 class KnownLabelsets:
     """The distinct labelsets of training data.
@@ -128,12 +136,18 @@ class KnownLabelsets:
     array([[1, 0]])
     """
 
-    _stored = MappingProxyType({"labelsets": NDArray[np.int8], "counts": NDArray[Any]})
+    labelsets: Annotated[NDArray[np.int8], Shape(None, None)]
+    counts: Annotated[NDArray[Any], Shape("labelsets")]
 
     def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[Any]) -> None:
         self.labelsets = labelsets
         self.counts = counts
         self._posterior = LabelsetPosterior(labelsets, counts)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.labelsets.shape[1])
 
     @classmethod
     def of(cls, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -177,8 +191,8 @@ class KnownLabelsets:
         Parameters
         ----------
         Y_proba : array-like of shape (n_samples, n_labels)
-            Probabilities. Those below 1e-6 count as 1e-6, so that one label alone rules out no
-            labelset; likewise at 1.
+            Probabilities. They are clipped to [1e-6, 1 - 1e-6], so that no label alone rules out a
+            labelset.
         prior : float, default=0.0
             Not negative. How much frequent labelsets are preferred; choose it on validation data.
 

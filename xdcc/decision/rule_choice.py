@@ -18,27 +18,24 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
 from xdcc.base.side_by_side import run_all
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.constraints import LabelConstraints, Prices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.label_metrics import beta_of, checked_metric, scores_on_draws
+from xdcc.decision.label_metrics import checked_metric, scores_on_draws
 from xdcc.decision.labelset_weights import MOST_PAIRS
 from xdcc.decision.proba_metrics import ProbaMetric
+from xdcc.decision.rule import MetricLike, Rule
 from xdcc.decision.rules import (
-    LABELSET_RULES,
-    RULE_NAMES,
-    ConstrainedRule,
-    F1Maximiser,
-    FittedLabelset,
-    LabelWise,
-    LeastCost,
-    MetricLike,
-    MostProbableLabelset,
-    Rule,
-    ThresholdPerLabel,
+    RULES,
+    RuleKind,
+    kinds_of,
     learn_rules,
+    others_of,
     predict_with_all,
+    require_suitable,
 )
+from xdcc.decision.threshold_rules import LabelWise
 
 _N_BOOTSTRAPS = 200
 _N_BOOTSTRAPS_OF_CALLABLE = 20
@@ -48,7 +45,7 @@ _PER_LABEL = 2e-7
 """Seconds for a row, a known labelset and a label in it, with all configurations of the rules."""
 
 _LONGEST = 20.0
-"""Seconds for rules on labelsets, with a sample of so many entries."""
+"""Seconds for rules on labelsets, with a sample of this many entries."""
 
 _LEAST_ROWS = 500
 
@@ -82,14 +79,14 @@ def try_rules(
     folds: NDArray[np.intp],
     *,
     measure: MetricLike,
-    names: Sequence[str] | None = None,
+    kinds: Sequence[RuleKind] | None = None,
     constraints: LabelConstraints | None = None,
     entries: int = SAMPLE_ENTRIES,
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
     Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
-    the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
+    the rules are learned and judged on a sample of the rows of that size, and on fewer rows if
     many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
     With fewer entries than usual the weights of labelsets are fitted to fewer rows, too.
     Thresholds of constrained labels are learned from all rows that count.
@@ -97,10 +94,10 @@ def try_rules(
     counts = data.counts
     _require_two_folds(folds[counts])
     target = checked_metric(measure) if callable(measure) else measure
-    suitable = _suitable(names, data.Y[counts], folds[counts], target)
+    suitable = _suitable(kinds, data.Y[counts], folds[counts], target)
     rows, affordable = _affordable(data, entries)
-    if names is None and not affordable:
-        suitable = [name for name in suitable if name not in LABELSET_RULES]
+    if kinds is None and not affordable:
+        suitable = [kind for kind in suitable if not kind.needs_labelsets]
     judged, folds_judged = data.take(rows), folds[rows]
     most_pairs = MOST_PAIRS * min(entries, SAMPLE_ENTRIES) // SAMPLE_ENTRIES
 
@@ -125,13 +122,29 @@ def try_rules(
 
     numbers = np.unique(folds_judged).tolist()
     tasks: list[Callable[[], list[Any]]] = [learn, *(partial(predict, fold) for fold in numbers)]
-    # A user's function is not called by several threads.
-    rules, *of_folds = [task() for task in tasks] if callable(measure) else run_all(tasks)
+    # Functions of a user are not called by several threads.
+    is_of_user = callable(measure) or others_of(suitable)
+    rules, *of_folds = [task() for task in tasks] if is_of_user else run_all(tasks)
+    _require_as_many(suitable, rules, of_folds)
     predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
     for fold, of_others in zip(numbers, of_folds, strict=True):
         for labels, found in zip(predicted, of_others, strict=True):
             labels[folds_judged == fold] = found
     return trial_of(rules, predicted, judged, measure)
+
+
+def _require_as_many(
+    kinds: Sequence[type[Rule]], rules: Sequence[Rule], of_folds: Sequence[Sequence[Any]]
+) -> None:
+    """Stop if rules of other rows have another number of configurations."""
+    for of_others in of_folds:
+        if len(of_others) != len(rules):
+            names = ", ".join(repr(kind.name) for kind in kinds)
+            raise ValueError(
+                f"The decision rules {names} have {len(rules)} configurations learned from all "
+                f"rows, and {len(of_others)} from those of some folds: `learn` has to return as "
+                "many for any rows."
+            )
 
 
 def constrained(
@@ -251,7 +264,7 @@ def choose_rule(
     folds: NDArray[np.intp],
     *,
     measure: MetricLike,
-    names: Sequence[str] | None = None,
+    kinds: Sequence[RuleKind] | None = None,
     constraints: LabelConstraints | None = None,
     seed: int = 0,
 ) -> RuleChoice:
@@ -265,7 +278,7 @@ def choose_rule(
         Fold of each row.
     measure : str, Metric or callable
         Metric to maximise.
-    names : sequence of str, optional
+    kinds : sequence of str or subclasses of Rule, optional
         Kinds of rules; None for all that suit the metric and the data.
     constraints : LabelConstraints, optional
         Constraints on single labels, which get thresholds of their own.
@@ -281,7 +294,7 @@ def choose_rule(
     ValueError
         If a requested kind of rule does not suit the metric or the data.
     """
-    trial = try_rules(data, folds, measure=measure, names=names, constraints=constraints)
+    trial = try_rules(data, folds, measure=measure, kinds=kinds, constraints=constraints)
     return choose([trial], measure, seed)
 
 
@@ -357,7 +370,7 @@ def choose(trials: Sequence[RuleTrial], measure: MetricLike, seed: int = 0) -> R
     comparison = compare(trials, measure, seed)
     rules = [rule for trial in trials for rule in trial.rules]
     kinds = np.array([rule.name for rule in rules])
-    favourite = (kinds == FittedLabelset.name) & (measure == "subset_accuracy")
+    favourite = np.array([rule.favoured_by(measure) for rule in rules])
     handicap = _handicap(comparison, favourite) if favourite.any() else np.zeros(len(rules))
     best, draws = comparison.best(handicap), comparison.draws
     corrected = {
@@ -382,39 +395,29 @@ def _handicap(comparison: RuleComparison, favourite: NDArray[np.bool_]) -> Float
     return np.where(favourite, 0.0, error)
 
 
-def _for_another(measure: MetricLike) -> set[str]:
-    """Name the rules on labelsets that maximise another metric, or less well.
-
-    To choose among fewer rules is less noisy: on twelve data sets the corrected out-of-fold score
-    was as high or higher without those of another metric.
-    """
-    if measure == "subset_accuracy":
-        return {F1Maximiser.name, MostProbableLabelset.name}
-    if isinstance(measure, str) and beta_of(measure) is not None:
-        return {MostProbableLabelset.name, FittedLabelset.name}
-    return {FittedLabelset.name}
-
-
 def _suitable(
-    names: Sequence[str] | None,
+    kinds: Sequence[RuleKind] | None,
     Y: NDArray[np.floating],
     folds: NDArray[np.intp],
     measure: MetricLike,
-) -> list[str]:
+) -> list[type[Rule]]:
     """Leave out the kinds of rules that do not suit, or stop if one was requested."""
-    unsuitable = {}
-    if not isinstance(measure, LabelCosts):
-        unsuitable[LeastCost.name] = "needs costs, a metric `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]
-    if len(np.unique(of_fold)) < 2:
-        for name in LABELSET_RULES:
-            unsuitable[name] = "needs rows of which every label is known, in two folds at least"
-    if names is None:
-        of_others = _for_another(measure)
-        if callable(measure):  # which would be called for many thresholds of each label
-            of_others.add(ThresholdPerLabel.name)
-        return [name for name in RULE_NAMES if name not in unsuitable and name not in of_others]
-    for name in names:
-        if name in unsuitable:
-            raise ValueError(f"The rule {name!r} {unsuitable[name]}.")
-    return [name for name in RULE_NAMES if name in names]
+    has_labelsets = len(np.unique(of_fold)) >= 2
+    if kinds is None:
+        return [
+            kind
+            for kind in RULES.values()
+            if kind.why_not(measure) is None
+            and kind.suits(measure)
+            and (has_labelsets or not kind.needs_labelsets)
+        ]
+    requested = kinds_of(kinds)
+    require_suitable(requested, measure)
+    for kind in requested:
+        if kind.needs_labelsets and not has_labelsets:
+            raise ValueError(
+                f"The rule {kind.name!r} needs rows of which every label is known, in two folds "
+                "at least."
+            )
+    return requested

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,16 +17,23 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.domains import Anything, Choice, Either, Number
-from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
+from xdcc.base.estimator import (
+    EvalSet,
+    MultiLabelEstimator,
+    checked_pairs,
+    declares_parameters,
+)
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Shape
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
-from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
+from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.label_metrics import check_metric, rows_that_count
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by, trained_on
-from xdcc.decision.rules import MetricLike
+from xdcc.decision.rule import MetricLike
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
@@ -35,6 +42,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 """The ways to choose thresholds."""
 
 
+@stored
 @declares_parameters
 class ThresholdClassifier(ClassifierWrapper):
     """A classifier whose labels are predicted from chosen thresholds instead of 0.5.
@@ -95,8 +103,6 @@ class ThresholdClassifier(ClassifierWrapper):
            [1, 1, 1, 0, 1]])
     """
 
-    _stored = MappingProxyType({"thresholds_": NDArray[np.float64], "estimator_": BaseEstimator})
-    _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {
             "estimator": DECIDED_FOR,
@@ -115,6 +121,9 @@ class ThresholdClassifier(ClassifierWrapper):
     cv: int | Literal["prefit"] | None = 3
     min_positive: int = 10
     random_state: int | np.random.RandomState | None = None
+
+    thresholds_: Annotated[Floats, Shape("n_labels_")] = learned()
+    estimator_: BaseEstimator = learned()
 
     def fit(
         self, X: Any, Y: Any, sample_weight: Any = None, *, eval_set: EvalSet | None = None
@@ -156,11 +165,11 @@ class ThresholdClassifier(ClassifierWrapper):
         elif eval_set:
             X_eval, Y_eval = self._validation_pair(eval_set)
             self.estimator_ = self._final_estimator(data)
-            found = self._proba(checked_for(self.estimator_, X_eval))
+            found = self._proba(self._input_form.check(X_eval, type(self).__name__))
             self.thresholds_ = self._choose(data, FitData(found, Y_eval, None))
         elif self.cv == "prefit":
             self.estimator_ = self._final_estimator(data)
-            found = self._proba(checked_for(self.estimator_, data.X))
+            found = self._proba(data.X)
             self.thresholds_ = self._choose(data, data._replace(X=found))
         else:
             assert self.cv is not None
@@ -171,9 +180,17 @@ class ThresholdClassifier(ClassifierWrapper):
         return self
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        if self.cv == "prefit":  # the fitted estimator checks X
+        if self.cv == "prefit":
+            self._check_params()
             return self._begin_unchecked(X, Y, sample_weight)
         return super()._begin_fit(X, Y, sample_weight)
+
+    def _learn_X(self, X: Any) -> Any:
+        if self.cv != "prefit" or not isinstance(self.estimator, MultiLabelEstimator):
+            return super()._learn_X(X)
+        check_is_fitted(self.estimator)
+        self._input_form = self.estimator._input_form
+        return self._input_form.check(X, type(self).__name__)
 
     def _trained_on(self, data: FitData) -> Self:
         other = copy.copy(self)  # with the thresholds
@@ -207,7 +224,7 @@ class ThresholdClassifier(ClassifierWrapper):
 
     def _validation_pair(self, eval_set: EvalSet) -> tuple[Any, Labels]:
         X, Y = checked_pairs(eval_set)[-1]
-        return X, check_labels_as_in_fit(self, X, Y, "eval_set")
+        return X, check_labels_as_in_fit(self._output_form, X, Y, "eval_set")
 
     def _final_estimator(self, data: FitData) -> Any:
         if self.cv == "prefit":

@@ -267,7 +267,7 @@ def thresholds_for(
 
 
 def _some(thresholds: Floats, most: int) -> Floats:
-    """Return at most so many thresholds, with evenly spaced ranks."""
+    """Return at most this many thresholds, with evenly spaced ranks."""
     if len(thresholds) <= most:
         return thresholds
     return thresholds[np.linspace(0, len(thresholds) - 1, most).round().astype(np.intp)]

@@ -9,30 +9,34 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from xdcc.base.contributions import Contributions
-from xdcc.base.domains import Anything, Choice, Either, Switch, check_domain
+from xdcc.base.domains import Anything, Switch
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import OPTIONAL
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
-from xdcc.decision.decision_predictor import MarginSource, mean_source
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.decision.label_metrics import Metric
 from xdcc.decision.out_of_fold import fit_on, out_of_fold, trained_on
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES, AnyRule
+from xdcc.decision.rules import RuleKind
+from xdcc.prediction.predictors import MarginSource
 
 
+@stored
 @declares_parameters
 class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     """A classifier with calibrated probabilities and the best decision rule for a metric.
@@ -72,9 +76,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
-    rules : "auto" or sequence of str, default="auto"
-        The kinds of rules to choose from. "auto": all that suit the metric and the data; of the
-        rules on labelsets "fitted_labelset" for subset accuracy, "f1_maximiser" for
+    rules : "auto" or sequence of str or subclasses of Rule, default="auto"
+        The kinds of rules to choose from, by name, or :class:`~xdcc.decision.Rule` classes of
+        your own (:doc:`/internals/add_decision_rule`). "auto": all that suit the metric and the
+        data; of the rules on labelsets "fitted_labelset" for subset accuracy, "f1_maximiser" for
         example-based F measures, "known_labelset" and "f1_maximiser" for other metrics. They
         need rows of which every label is known. For subset accuracy "fitted_labelset" is chosen
         unless another rule is better by more than the standard error of the difference.
@@ -151,12 +156,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     True
     """
 
-    _stored = MappingProxyType(
-        {
-            "estimators_": list[BaseEstimator],
-            "rule_": AnyRule,
-        }
-    )
     _domains = MappingProxyType(
         {
             "estimator": DECIDED_FOR,
@@ -171,13 +170,15 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     estimator: Any = field(kw_only=False)
     measure: str | Metric | Callable[..., float] = "example_f1"
-    rules: Literal["auto"] | Sequence[str] = "auto"
-    constraints: Mapping[str, Constraint] | None = None
+    rules: Literal["auto"] | Sequence[RuleKind] = "auto"
+    constraints: Annotated[Mapping[str, Constraint] | None, OPTIONAL] = None
     calibrate: bool = True
     cv: Any = 5
     ensemble: bool = True
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+
+    estimators_: list[BaseEstimator] = learned()
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the classifier on folds, calibrate it and choose the rule.
@@ -228,7 +229,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             choice = choose_rule(
                 *tested,
                 measure=self._metric_of_labels(),
-                names=None if isinstance(self.rules, str) else self.rules,
+                kinds=self._kinds(),
                 constraints=self._constraints_of_labels(),
                 seed=seed,
             )
@@ -242,10 +243,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         self.best_score_ = choice.score
         self.rule_ = choice.rule
         return self
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
     def _trained_on(self, data: FitData) -> Self:
         other = copy.copy(self)  # with the rule and the calibration
@@ -263,21 +260,3 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     def _joint_contributions(self, X: Any) -> Contributions:
         return mean_contributions(self.estimators_, X)
-
-
-class _Names:
-    """Kinds of rules, one or more."""
-
-    def accepts(self, value: object) -> bool:
-        """Whether `value` is a sequence of such names."""
-        one = Choice(RULE_NAMES)
-        return (
-            isinstance(value, Sequence)
-            and not isinstance(value, str)
-            and len(value) > 0
-            and all(map(one.accepts, value))
-        )
-
-    def __str__(self) -> str:
-        """Describe the names."""
-        return f"a sequence of {', '.join(map(repr, RULE_NAMES))}"

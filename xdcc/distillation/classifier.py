@@ -11,42 +11,48 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Classifier, Either, Number
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.features import Features, check_features
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.stored import learned, stored
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import RuleClassifier
-from xdcc.decision.decision_predictor import MarginSource, mean_source
-from xdcc.decision.rules import AnyRule
+from xdcc.decision.decision_predictor import mean_source
 from xdcc.distillation.lessons import Generation, prepare_lessons, rows_to_hold_out, with_test_rows
 from xdcc.distillation.report import compare, seconds_of, size_of
 from xdcc.distillation.teacher import Teacher
+from xdcc.prediction.predictors import MarginSource
 
-_COPIES, _MOST_GENERATED, _MOST_ENTRIES = 12, 50_000, 5e7
-"""Generated rows for each training row, and how many rows and entries they are at most."""
+_GENERATED, _LEAST_COPIES, _MOST_COPIES = 12_000, 8, 16
+"""Number of generated rows, and how many they are for each training row at least and at most."""
 
-_SUBSAMPLE, _COLUMNS, _LAMBDA, _MAX_BIN = 0.3, 0.5, 0.5, 64
-"""Shares of the rows and features for each tree, L2 regularisation, and bins of a feature."""
+_MOST_GENERATED, _MOST_ENTRIES = 50_000, 5e7
+"""How many rows and entries are generated at most, unless that is less than one for each row."""
+
+_SUBSAMPLE, _COLUMNS, _LAMBDA, _MAX_BIN, _MAX_DEPTH = 0.6, 0.5, 1.0, 64, 12
+"""Shares of the rows and features for each tree, L2 regularisation, bins of a feature, and depth
+of a tree."""
 
 _PATIENCE = 100
 """Boosting rounds without a lower loss on held-out rows after which training ends."""
 
-_TRIAL_SHARE, _MORE_ROUNDS = 0.5, 2
-"""The booster that finds the number of rounds learns from so large a share of the generated rows.
-With more rows so many times as many rounds are needed; inner trials found no loss that rises."""
+_TRIAL_SHARE, _MORE_ROUNDS = 0.25, 3
+"""The booster that finds the number of rounds learns from this share of the generated rows. With
+all rows, this many times as many rounds are trained; in inner trials that raised no loss."""
 
 _TIMED_ROWS = 1000
-"""At most so many rows are predicted to measure the time."""
+"""At most this many rows are predicted to measure the time."""
 
 
+@stored
 @declares_parameters
 class DistilledClassifier(LabelImportances, RuleClassifier):
     """One booster that has learned the probabilities of a larger model (knowledge distillation).
@@ -67,13 +73,13 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     n_estimators : int, default=500
         Largest number of trees. There are fewer if the loss of rows that were held out has not
         fallen for 100 boosting rounds.
-    max_depth : int, default=5
-        Largest depth of a tree.
+    max_leaves : int, default=32
+        Largest number of leaves of a tree. The leaf whose split gains most is split next.
     learning_rate : float, default=0.1
         Factor of the leaves.
     n_generated : int or "auto", default="auto"
-        Number of generated rows. "auto": 12 for each training row, at most 50,000 rows and 50
-        million entries of X, but at least one for each training row.
+        Number of generated rows. "auto": 12,000, but from 8 to 16 for each training row; at most
+        50,000 rows and 50 million entries of X, but at least one for each training row.
     exchange : float, default=0.5
         Share of the features of a generated row that come from a second training row.
     generated_weight : float, default=1.0
@@ -105,9 +111,9 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     -----
     For the report and the number of rounds one fold is held out. The teacher is trained once more
     on the other rows, with the settings that it has found, and makes lessons for a student of its
-    own, of half as many generated rows; the two are compared. Its loss against this teacher, on the
-    rows held out, says when boosting no longer pays. The final student is trained on all rows, for
-    twice as many rounds (at most `n_estimators`), so the report is cautious.
+    own, of a quarter of the generated rows; the two are compared. Its loss against this teacher, on
+    the rows held out, says when boosting no longer pays. The final student is trained on all rows,
+    for three times as many rounds (at most `n_estimators`), so the report is cautious.
 
     If the teacher does not keep `oof_proba_`, its probabilities of the training rows say too much
     about their labels: :class:`~xdcc.decision.TunedDecisionClassifierCV` makes better ones.
@@ -130,18 +136,11 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     ((200, 3), ['teacher', 'student'])
     """
 
-    _stored = MappingProxyType(
-        {
-            "estimator_": MultiLabelXGBClassifier,
-            "rule_": AnyRule | JointLabelset,
-            "report_": dict[str, list[Any]],
-        }
-    )
     _domains = MappingProxyType(
         {
             "estimator": Either(Classifier(), None),
             "n_estimators": Number(low=1, whole=True),
-            "max_depth": Number(low=1, whole=True),
+            "max_leaves": Number(low=2, whole=True),
             "learning_rate": Number(low=0, low_open=True, high=1),
             "n_generated": Either(Choice(("auto",)), Number(low=0, whole=True)),
             "exchange": Number(low=0, high=1),
@@ -151,13 +150,16 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
 
     estimator: Any = field(default=None, kw_only=False)
     n_estimators: int = 500
-    max_depth: int = 5
+    max_leaves: int = 32
     learning_rate: float = 0.1
     n_generated: int | Literal["auto"] = "auto"
     exchange: float = 0.5
     generated_weight: float = 1.0
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+
+    estimator_: MultiLabelXGBClassifier = learned()
+    report_: dict[str, list[Any]] = learned()
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
         """Train the teacher, and distil it.
@@ -191,19 +193,21 @@ optional
             teacher.fit(X, Y)
         else:
             teacher.fit(X, Y, sample_weight=sample_weight)
-        return self._learn_from_teacher(teacher, X, Y, sample_weight, X_unlabelled)
+        asked = Teacher(teacher)
+        return self._learn_from_teacher(asked, asked.data(X, Y, sample_weight), X_unlabelled)
 
     def _learn_from_teacher(
-        self, model: Any, X: Any, Y: Any, sample_weight: Any, X_unlabelled: Any
+        self, teacher: Teacher, data: FitData, X_unlabelled: Any = None
     ) -> Self:
-        """Train the student of a fitted teacher."""
+        """Train the student of a fitted teacher, on the checked rows that it was trained on."""
         require_plugin(type(self).__name__)
-        teacher = Teacher(model)
-        data = teacher.data(X, Y, sample_weight)
-        seed, n_labels = seed_from(self.random_state), data.Y.shape[1]
-        booster = self._booster(teacher.sparse_zeros, seed)
+        seed, n_labels, form = seed_from(self.random_state), data.Y.shape[1], data.input_form
+        assert form is not None
+        booster = self._booster(form.sparse_zeros or "missing", seed)
         booster._learn_from(data)
-        unlabelled = None if X_unlabelled is None else check_features(booster, X_unlabelled)
+        unlabelled = None
+        if X_unlabelled is not None:
+            unlabelled = form.check(X_unlabelled, type(self).__name__)
         proba = teacher.proba_of_training_rows(data.X, n_labels)
         held_out = rows_to_hold_out(teacher, data, proba, seed)
         constant = teacher.constant(data)
@@ -254,14 +258,17 @@ optional
         if self.n_generated != "auto":
             return self.n_generated / n_rows
         n_entries = X.nnz / n_rows if isinstance(X, sparse.csr_matrix) else n_features
-        most = min(_MOST_GENERATED, _MOST_ENTRIES / max(n_entries, 1))
-        return float(np.clip(most / n_rows, 1, _COPIES))
+        usual = np.clip(_GENERATED / n_rows, _LEAST_COPIES, _MOST_COPIES)
+        most = min(_MOST_GENERATED, _MOST_ENTRIES / max(n_entries, 1)) / n_rows
+        return max(1.0, min(float(usual), most))
 
     def _booster(self, sparse_zeros: str, seed: int) -> MultiLabelXGBClassifier:
         """Make the student, not fitted."""
         return MultiLabelXGBClassifier(
             n_estimators=self.n_estimators,
-            max_depth=self.max_depth,
+            max_depth=_MAX_DEPTH,
+            max_leaves=self.max_leaves,
+            grow_policy="lossguide",
             learning_rate=self.learning_rate,
             sketch_size=1,
             soft_labels=True,
@@ -281,9 +288,6 @@ optional
 
     def _label_gains(self) -> NDArray[np.float64]:
         return self.estimator_._label_gains()
-
-    def _wrapped(self) -> Any:
-        return MultiLabelXGBClassifier()
 
     def _predictors(self) -> Sequence[Any]:
         return [self.estimator_]
@@ -356,4 +360,5 @@ optional
         raise TypeError("distil: the teacher is the first argument; there is no estimator.")
     student = DistilledClassifier(**params)
     student._check_params()
-    return student._learn_from_teacher(model, X, Y, sample_weight, X_unlabelled)
+    teacher = Teacher(model)
+    return student._learn_from_teacher(teacher, teacher.data(X, Y, sample_weight), X_unlabelled)

@@ -23,10 +23,10 @@ from scipy import sparse
 from xdcc.base.features import Features
 
 _MOST_CODES = 10
-"""A feature of whole numbers that has more values is no code."""
+"""A feature of whole numbers with more values is not treated as a code."""
 
 _ENTRIES_OF_BLOCK = 2**22
-"""About so many entries are drawn at a time."""
+"""About this many entries are drawn at a time."""
 
 
 class GeneratedRows(NamedTuple):

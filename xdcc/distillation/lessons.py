@@ -1,4 +1,4 @@
-"""What a booster learns from: rows, the probabilities that it is to predict, and their weights.
+"""Training data of a student: rows, the probabilities to predict, and their weights.
 
 A training row's target is half its label and half the teacher's probability out of fold: the label
 is true but noisy, the probability smooth and without the row's own label. Generated and unlabelled
@@ -19,7 +19,7 @@ from xdcc.distillation.generated_rows import generate_rows
 from xdcc.distillation.teacher import Teacher
 
 _N_FOLDS = 5
-"""Of a teacher without folds one in so many rows is held out."""
+"""For a teacher without folds, one in this many rows is held out."""
 
 _LEAST_ROWS = 10
 """With fewer training rows none is held out."""

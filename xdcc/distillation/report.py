@@ -13,7 +13,7 @@ from xdcc.base.features import Features
 from xdcc.base.margins import margins_of
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
-from xdcc.decision.rules import Rule
+from xdcc.decision.rule import Rule
 from xdcc.metrics import example_f1, hamming_accuracy, log_loss, subset_accuracy
 from xdcc.prediction.predictors import PredictsByKernel
 
@@ -57,7 +57,7 @@ def compare(
 
     Examples
     --------
-    >>> from xdcc.decision.rules import LabelWise
+    >>> from xdcc.decision.threshold_rules import LabelWise
     >>> none, Y = np.full(2, np.nan), np.array([[0, 1]], np.float32)
     >>> found = compare(
     ...     Y, np.array([[0.5, 0.9]]), np.array([[-1.0, 2.0]]), LabelWise(),

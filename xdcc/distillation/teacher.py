@@ -5,6 +5,7 @@ that it was trained on.
 """
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,26 +14,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from xdcc.base.categories import feature_types
-from xdcc.base.checks import check_fit_labels, learned_by
 from xdcc.base.domains import Classifier
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.features import Features, check_features
+from xdcc.base.features import Features, learn_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
-from xdcc.base.labels import check_labels_as_in_fit
+from xdcc.base.input_form import InputForm
+from xdcc.base.labels import check_labels, check_labels_as_in_fit
 from xdcc.base.weights import check_weight
-from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import ThresholdClassifier
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats, check_proba
-from xdcc.decision.deciders import Decider, RuleClassifier, reader_of
+from xdcc.decision.deciders import RuleClassifier
 from xdcc.decision.out_of_fold import proba_by, trained_on
-from xdcc.decision.rules import LabelWise, Rule, ThresholdPerLabel
+from xdcc.decision.rule import Rule
+from xdcc.decision.threshold_rules import LabelWise, ThresholdPerLabel
 
 _WITH_PROBA = Classifier()
-
-_OF_LABELS = ("n_labels_", "label_names_", "classes_", "_labels_are_named")
 
 
 class Teacher:
@@ -57,16 +55,12 @@ class Teacher:
                 "The teacher must be a fitted classifier with predict_proba, not "
                 f"{type(model).__module__}.{type(model).__name__}."
             )
-        check_is_fitted(model, model._fitted_attribute if isinstance(model, Decider) else None)
+        check_is_fitted(model)
         self.model = model
-        self.reader = reader_of(model)
+        is_ours = isinstance(model, MultiLabelEstimator) and not model._input_form.is_open
+        self.form: InputForm | None = model._input_form if is_ours else None
         self._frame: pd.DataFrame | None = None
         self._categories: dict[int, NDArray[Any]] = {}
-
-    @property
-    def sparse_zeros(self) -> str:
-        """What an entry that a sparse X does not store means to it."""
-        return getattr(self.reader, "sparse_zeros", "missing")
 
     def data(self, X: Any, Y: Any, sample_weight: Any) -> FitData:
         """Check the rows to learn from, and describe their form as the teacher knows it.
@@ -74,36 +68,35 @@ class Teacher:
         Labels are NaN where they are unknown, everywhere if Y is None. A ValueError says what is
         not as described, or not as in the teacher's `fit`.
         """
-        student = MultiLabelXGBClassifier(sparse_zeros=self.sparse_zeros)
-        X = as_pandas(X)
-        if self.reader is None:
-            features = check_features(student, X, reset=True)
+        X, name = as_pandas(X), type(self.model).__name__
+        if self.form is None:
+            form, features = learn_features(X, name, takes_categories=True, sparse_zeros="missing")
             self._frame = X.iloc[:0] if isinstance(X, pd.DataFrame) else None
-            self._categories = getattr(student, "categories_", {})
+            self._categories = form.categories or {}
         else:
-            features = check_features(self.reader, X)
-            student.__dict__.update(learned_by(self.reader))
-            student.sparse_X_ = getattr(self.reader, "sparse_X_", sparse.issparse(features))
+            form, features = self.form, self.form.check(X, name)
+        if form.is_sparse is None:
+            form = replace(form, sparse_zeros="missing", is_sparse=sparse.issparse(features))
         n_rows = features.shape[0]
         if isinstance(self.model, MultiLabelEstimator):
-            student.__dict__.update({name: getattr(self.model, name) for name in _OF_LABELS})
-            labels = np.full((n_rows, self.model.n_labels_), np.nan, np.float32)
+            output_form = self.model._output_form
+            labels = np.full((n_rows, output_form.n_labels), np.nan, np.float32)
             if Y is not None:
-                labels = check_labels_as_in_fit(self.model, features, Y)
+                labels = check_labels_as_in_fit(output_form, features, Y)
         elif Y is None:
             raise ValueError(
-                f"Y is missing: {type(self.model).__name__} does not know the names and the form "
-                "of its labels."
+                f"Y is missing: {name} does not know the names and the form of its labels."
             )
         else:
-            labels = check_fit_labels(student, Y, None).Y
+            checked = check_labels(Y, name)
+            labels, output_form = checked.Y, checked.output_form
             check_consistent_length(features, labels)
         weight = check_weight(sample_weight, n_rows)
-        return FitData(features, labels, weight, feature_types(student), learned_by(student))
+        return FitData(features, labels, weight, form, output_form)
 
     def proba(self, X: Features, n_labels: int) -> Floats:
         """Predict probabilities for checked features, `(n_samples, n_labels)`."""
-        if self.reader is not None:
+        if self.form is not None:
             return check_proba(self.model._proba(X))
         if isinstance(self.model, MultiLabelEstimator):
             return check_proba(self.model._proba(self._as_given(X)))
@@ -131,7 +124,7 @@ class Teacher:
     def trained_on(self, data: FitData) -> "Teacher":
         """Train it once more on some of its rows; unknown labels stay unknown to it."""
         part = data.part(np.arange(len(data.Y)))
-        if self.reader is None:
+        if self.form is None:
             part = part._replace(X=self._as_given(part.X))
         other = copy.copy(self)
         other.model = trained_on(self.model, part)

@@ -27,7 +27,7 @@ from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
 from xdcc.base.documentation import documented
-from xdcc.base.features import Features, check_features
+from xdcc.base.features import Features
 from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
@@ -198,7 +198,7 @@ class BoosterWalk(Walk):
 
     def rounds(self, X: Any) -> Iterator[Round]:
         """Yield the only round; see the base class."""
-        features = check_features(self._model, X)
+        features = self._model._check_X(X)
         yield _only_round(self.boosters[0], features, self._model._proba(features))
 
 
@@ -263,7 +263,7 @@ class DynamicWalk(ChainWalk):
 
     def rounds(self, X: Any) -> Iterator[Round]:
         """Yield the rounds; see the base class."""
-        features = check_features(self._model, X)
+        features = self._model._check_X(X)
         before = np.full((features.shape[0], len(self.labels)), np.nan, dtype=np.float32)
         ended = np.zeros(len(before), dtype=bool)
         states = zip(self.boosters, self._model._run(features), strict=True)
@@ -364,4 +364,4 @@ def feature_names(model: Any) -> list[str]:
 def check_truth(model: Model, X: Any, Y: Any) -> Labels:
     """Check true labels of the rows X, and return them as a float32 array (n_samples, n_labels)."""
     check_is_fitted(model)
-    return check_labels_as_in_fit(model, X, Y)
+    return check_labels_as_in_fit(model._output_form, X, Y)

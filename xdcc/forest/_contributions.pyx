@@ -161,7 +161,7 @@ def contributions(forest, X, leaf_values, n_threads):
     cdef double[::1] weight_view = weight
     for tree in range(len(forest.start) - 1):
         depth = max(depth, weigh(&nodes, leaf_weight, &weight_view[0], nodes.start[tree]))
-    # On a path there are at most so many features.
+    # On a path there are at most this many features.
     points, point_weights = np.polynomial.legendre.leggauss(max(1, (min(depth, n_features) + 1) // 2))
     points, point_weights = (points + 1) / 2, point_weights / 2
     found = np.zeros((held.matrix.n_rows, leaf_values.shape[1], n_features))

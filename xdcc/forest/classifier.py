@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, NotRequired, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from xdcc.base.importance import LabelImportances
 from xdcc.base.labels import Labels
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import n_at_once, run_all, side_by_side
+from xdcc.base.state_checks import check_indices
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import OPTIONAL, Of, Shape
 from xdcc.base.threads import n_threads
 from xdcc.base.weights import row_weights
 from xdcc.base.workers import from_all
@@ -60,6 +63,7 @@ class _Plan(NamedTuple):
     memory: MemoryNeed
 
 
+@stored
 @declares_parameters
 class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     """Extra trees that search their splits on random projections of the labels.
@@ -145,9 +149,6 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
            [1, 1, 1]])
     """
 
-    _stored = MappingProxyType(
-        {"forest_": ExtraTrees, "oob_proba_": NotRequired[NDArray[np.float64]]}
-    )
     _takes_categories = True
     _takes_entry_weights = True
     _domains = MappingProxyType(
@@ -178,6 +179,13 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
+    forest_: Annotated[ExtraTrees, Of(n_labels="n_labels_")] = learned()
+    oob_proba_: Annotated[NDArray[np.float64], Shape(None, "n_labels_"), OPTIONAL] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_indices(self.forest_.tested_features, self.n_features_in_, "feature")
+
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
 
@@ -191,7 +199,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             If a parameter is outside its domain, X, Y or the weights are not as described, or
             out-of-bag probabilities are asked of trees that grow on all rows.
         MemoryError
-            If so many trees may take more memory than is available. It is estimated before any of
+            If this many trees may take more memory than is available. It is estimated before any of
             them grows.
         """
         data = self._begin_fit(X, Y, sample_weight)
@@ -218,7 +226,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
             columns = feature_columns(rows, is_sparse, categories, self.max_bin, threads)
             grown = [grow_forest(columns, of_labels, shape, seeds[own], threads)]
         forest = join(list(chain.from_iterable(from_all(grown))))
-        self.forest_: ExtraTrees = forest
+        self.forest_ = forest
         if self.oob_proba:
             in_sample = np.zeros((len(seeds), len(data.Y)), np.uint8)
             in_sample[:, counts] = _sketched_growing.samples(len(labels), shape.n_sampled, seeds)

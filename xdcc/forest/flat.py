@@ -47,8 +47,12 @@ def add_forest(builder: LayoutBuilder, forest: ExtraTrees, categories: Categorie
             "columns of the type category"
         )
     # Label frequencies, then the shares in which labels are unknown.
-    shares = sparse.hstack(leaf_shares(forest), format="csr")
-    leaves, number = _distinct_rows(sparse.csr_array(shares))
+    positive, unknown = leaf_shares(forest)
+    shares = sparse.csr_array(positive)
+    if unknown.nnz:
+        shares = sparse.csr_array(sparse.hstack((positive, unknown)))
+    shares.resize(positive.shape[0], 2 * positive.shape[1])
+    leaves, number = _distinct_rows(shares)
     is_leaf = forest.kind == _LEAF
     # value > threshold exactly where it is not less than the next number; none is that large if the
     # next one is infinity.
@@ -88,24 +92,31 @@ def _bins(forest: ExtraTrees, feature: int, n_categories: int) -> NDArray[np.uin
 
 
 def _distinct_rows(matrix: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.intp]]:
-    """Return the distinct rows, and the number of each row among them."""
+    """Return the distinct rows, and the number of each row among them.
+
+    Rows of the same hash are compared; one that differs from the first of them is kept.
+    """
     matrix.sort_indices()
-    length = np.diff(matrix.indptr)
-    number = np.empty(len(length), np.intp)
-    kept: list[NDArray[np.intp]] = []
-    n_kept = 0
-    for size in np.unique(length).tolist():
-        rows = np.flatnonzero(length == size)
-        entries = matrix.indptr[rows][:, np.newaxis] + np.arange(size)
-        content = np.hstack(
-            (matrix.indices[entries].astype(np.int64), matrix.data[entries].view(np.int64))
-        )
-        if size == 0:
-            first, inverse = np.zeros(1, np.intp), np.zeros(len(rows), np.intp)
-        else:
-            as_bytes = np.ascontiguousarray(content).view(np.dtype((np.void, 16 * size)))
-            _, first, inverse = np.unique(as_bytes.ravel(), return_index=True, return_inverse=True)
-        kept.append(rows[first])
-        number[rows] = n_kept + inverse
-        n_kept += len(first)
-    return matrix[np.concatenate(kept)], number
+    length, begin = np.diff(matrix.indptr), matrix.indptr[:-1].astype(np.intp)
+    _, first, number = np.unique(_row_hashes(matrix), return_index=True, return_inverse=True)
+    alike = first[number]
+    moved = np.repeat(begin[alike] - begin, length) + np.arange(matrix.nnz)
+    moved = np.minimum(moved, matrix.nnz - 1)  # of rows that are longer
+    differs = matrix.indices[moved] != matrix.indices
+    differs |= matrix.data[moved] != matrix.data
+    is_other = length != length[alike]
+    is_other[np.repeat(np.arange(len(length)), length)[differs]] = True
+    others = np.flatnonzero(is_other)
+    number[others] = len(first) + np.arange(len(others))
+    return matrix[np.concatenate((first, others))], number
+
+
+def _row_hashes(matrix: sparse.csr_array) -> NDArray[np.uint64]:
+    """Add up hashes of the entries of each row."""
+    found = matrix.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    found ^= matrix.data.view(np.uint64)
+    for factor in (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)):
+        found ^= found >> np.uint64(29)
+        found *= factor
+    total = np.concatenate((np.zeros(1, np.uint64), np.cumsum(found, dtype=np.uint64)))
+    return total[matrix.indptr[1:]] - total[matrix.indptr[:-1]]

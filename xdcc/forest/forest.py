@@ -9,7 +9,7 @@ shares instead. :func:`grow_forest` prepares the input of the kernel that grows 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.base.margins import margins_of
 from xdcc.base.memory import require_memory
+from xdcc.base.state_checks import check_indices, check_tree, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Below, In, Shape, Starts, Within
 from xdcc.base.weights import by_entry, row_weights
 from xdcc.base.workers import grand_total, rows_of_all, sum_of_all
 from xdcc.forest import _prediction, _sketched_growing
@@ -43,6 +46,7 @@ def _no_shares() -> NDArray[np.float32]:
     return np.empty(0, np.float32)
 
 
+@stored
 @dataclass(frozen=True)
 class LabelRows:
     """Labels of the training rows, as leaves refer to them.
@@ -64,14 +68,28 @@ class LabelRows:
         weigh as much as their rows.
     """
 
-    positive_start: NDArray[np.int64]
-    positive: NDArray[np.int32]
-    unknown_start: NDArray[np.int64]
-    unknown: NDArray[np.int32]
-    mean: NDArray[np.float64]
-    weight: NDArray[np.float32]
-    positive_share: NDArray[np.float32] = field(default_factory=_no_shares)
-    unknown_share: NDArray[np.float32] = field(default_factory=_no_shares)
+    positive_start: Annotated[NDArray[np.int64], Starts("positive")]
+    positive: Annotated[NDArray[np.int32], Shape(None), Below("n_labels")]
+    unknown_start: Annotated[NDArray[np.int64], Starts("unknown", "n_rows")]
+    unknown: Annotated[NDArray[np.int32], Shape(None), Below("n_labels")]
+    mean: Annotated[NDArray[np.float64], Shape(None), Within(0, 1)]
+    weight: Annotated[NDArray[np.float32], Shape(None), Within(0, low_open=True)]
+    positive_share: Annotated[NDArray[np.float32], Shape(None), Within(0, 1)] = field(
+        default_factory=_no_shares
+    )
+    unknown_share: Annotated[NDArray[np.float32], Shape(None), Within(0, 1)] = field(
+        default_factory=_no_shares
+    )
+
+    def _check_state(self) -> None:
+        require(len(self.weight) in (0, self.n_rows), "weight")
+        require(len(self.positive_share) in (0, len(self.positive)), "positive_share")
+        require(len(self.unknown_share) in (0, len(self.unknown)), "unknown_share")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.positive_start) - 1
 
     @property
     def positive_rows(self) -> sparse.csr_array:
@@ -95,6 +113,7 @@ class LabelRows:
         return len(self.mean)
 
 
+@stored
 @dataclass(frozen=True)
 class ExtraTrees:
     """Extra trees.
@@ -128,23 +147,42 @@ class ExtraTrees:
         As in :class:`~xdcc.forest.columns.FeatureColumns`.
     """
 
-    start: NDArray[np.int64]
-    kind: NDArray[np.int8]
-    missing: NDArray[np.int8]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float32]
-    child: NDArray[np.int32]
-    category_set: NDArray[np.uint64]
-    leaf_weight: NDArray[np.float64]
-    row_start: NDArray[np.int64]
-    row: NDArray[np.int32]
-    label_start: NDArray[np.int64]
-    label: NDArray[np.int32]
-    share: NDArray[np.float32]
+    start: Annotated[NDArray[np.int64], Starts("kind")]
+    kind: Annotated[NDArray[np.int8], Shape(None), In(KINDS.values())]
+    missing: Annotated[NDArray[np.int8], Shape("kind"), In((0, 1))]
+    feature: Annotated[NDArray[np.int32], Shape("kind")]
+    threshold: Annotated[NDArray[np.float32], Shape("kind"), Within()]
+    child: Annotated[NDArray[np.int32], Shape("kind")]
+    category_set: Annotated[NDArray[np.uint64], Shape(None)]
+    leaf_weight: Annotated[NDArray[np.float64], Shape(None), Within(0, low_open=True)]
+    row_start: Annotated[NDArray[np.int64], Starts("row", "leaf_weight")]
+    row: Annotated[NDArray[np.int32], Shape(None), Below("labels.n_rows")]
+    label_start: Annotated[NDArray[np.int64], Starts("label", "leaf_weight")]
+    label: Annotated[NDArray[np.int32], Shape(None), Below("n_labels")]
+    share: Annotated[NDArray[np.float32], Shape("label"), Within(0, 1)]
     labels: LabelRows
     category_value: NDArray[np.float32]
     category_start: NDArray[np.int32]
     category_bin: NDArray[np.uint8]
+
+    def _check_state(self) -> None:
+        is_leaf = self.kind == KINDS["leaf"]
+        check_tree(self.start, is_leaf, self.child, np.where(is_leaf, 0, 2))
+        leaves, n_leaves = self.child[is_leaf], len(self.leaf_weight)
+        check_indices(leaves, n_leaves, "child")
+        require((np.bincount(leaves, minlength=n_leaves) == 1).all(), "child")
+        n_sets = int((self.kind == KINDS["categories"]).sum())
+        require(len(self.category_set) == 4 * n_sets, "category_set")
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.labels.n_labels
+
+    @property
+    def tested_features(self) -> NDArray[np.int32]:
+        """The feature of each test, (n_tests,)."""
+        return self.feature[self.kind != KINDS["leaf"]]
 
     @property
     def category_nodes(self) -> NDArray[np.intp]:
@@ -286,11 +324,11 @@ class MemoryNeed(NamedTuple):
         )
 
     def total(self, n_forests: int = 1, at_once: int = 1) -> float:
-        """Add up what so many forests take of which `at_once` are grown at a time."""
+        """Return the bytes of a number of forests, of which `at_once` are grown at a time."""
         return (n_forests + at_once) * self.forest + self.growing + at_once * self.data
 
     def require(self, what: str, n_forests: int = 1, at_once: int = 1) -> None:
-        """Raise a `MemoryError`, on all workers, if there is not so much memory."""
+        """Raise a `MemoryError`, on all workers, if there is not that much memory."""
         advice = "Take fewer trees, a smaller max_samples or a larger min_samples_leaf."
         if self.growing > 2 * self.forest:
             advice = "Take a smaller sketch_size, fewer threads or a smaller max_samples."
@@ -394,7 +432,7 @@ def join(forests: Sequence[ExtraTrees]) -> ExtraTrees:
 
 
 def _moved[T: np.integer](parts: Sequence[NDArray[T]], sizes: Sequence[int]) -> NDArray[T]:
-    """Concatenate numbers of things, of which each part has so many."""
+    """Concatenate indices of things; `sizes` has the number of things of each part."""
     first = np.cumsum([0, *sizes[:-1]])
     pairs = zip(parts, first, strict=True)
     return np.concatenate([part + part.dtype.type(at) for part, at in pairs])

@@ -45,7 +45,8 @@ def leaf_shares(forest: ExtraTrees) -> LeafShares:
         (forest.share.astype(np.float64), forest.label, forest.label_start),
         shape=(n_leaves, labels.n_labels),
     )
+    positive = rows @ labels.positive_rows
     return LeafShares(
-        sparse.csr_array(rows @ labels.positive_rows + shares),
+        sparse.csr_array(positive + shares if shares.nnz else positive),
         sparse.csr_array(rows @ labels.unknown_rows),
     )

@@ -20,7 +20,7 @@ cdef extern from *:
 
 
 cdef inline void reserve_list(Growth* growth, int64_t size) noexcept nogil:
-    """Make sure that the lists have a place for so many features."""
+    """Make sure that the lists have a place for this many features."""
     if <int64_t>growth.listed_feature.size() < size:
         growth.listed_feature.resize(2 * size)
         growth.listed_mask.resize(2 * size)

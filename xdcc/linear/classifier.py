@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from xdcc.base.checks import PACKAGE
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
@@ -22,7 +21,11 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.package import PACKAGE
 from xdcc.base.side_by_side import side_by_side
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Names, Shape
 from xdcc.base.workers import largest
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
@@ -42,6 +45,7 @@ _FIRST = -4
 _SINGLE: Any = np.float32
 
 
+@stored
 @declares_parameters
 class LogisticLabels(LabelImportances, MultiLabelEstimator):
     """L2-penalised logistic regressions of all labels, trained in one batch.
@@ -124,16 +128,6 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     )
     _takes_categories = True
     _takes_entry_weights = True
-    _stored = MappingProxyType(
-        {
-            "_columns": Columns,
-            "C_": NDArray[np.float64],
-            "coef_": NDArray[np.float64],
-            "coef_names_": NDArray[np.object_],
-            "intercept_": NDArray[np.float64],
-            "text_like_": bool,
-        }
-    )
 
     C: float | ArrayLike | Literal["auto"] = "auto"
     text_like: bool | Literal["auto"] = "auto"
@@ -141,6 +135,20 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     soft_labels: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+
+    _columns: Columns = learned()
+    C_: Annotated[Floats, Shape("n_labels_")] = learned()
+    coef_: Annotated[Floats, Shape("n_labels_", "_columns.scale")] = learned()
+    coef_names_: Annotated[NDArray[np.object_], Names("_columns.scale")] = learned()
+    intercept_: Annotated[Floats, Shape("n_labels_")] = learned()
+    text_like_: bool = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        numbers = np.zeros(self.n_features_in_, dtype=np.int64)
+        for position, categories in getattr(self, "categories_", {}).items():
+            numbers[position] = len(categories)
+        require(np.array_equal(self._columns.n_categories, numbers), "n_categories")
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Choose the strength of the penalty and train the models.
@@ -194,13 +202,17 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         Raises
         ------
         ValueError
-            As `fit`, or if there is not a fold for each row.
+            As in `fit`, or if there is not a fold for each row.
         """
         data = clone(self)._begin_fit(X, Y, sample_weight)
         return self._out_of_fold(data, Folds.of(folds, len(data.Y)))
 
     def _fit_with_seeds(self, data: FitData, seeds: Sequence[int]) -> list[Self]:
         return [clone(self)._fit_checked(data)]
+
+    @classmethod
+    def _joined(cls, models: list[Self]) -> list[Self]:
+        return [mean_model(models)]
 
     def _settled_clone(self) -> Self:
         return clone(self).set_params(C=self.C_)

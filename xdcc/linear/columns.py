@@ -12,13 +12,16 @@ penalised and compensates for it.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.workers import sum_of_all
 from xdcc.linear.logistic import Floats, Matrix
 
@@ -30,17 +33,22 @@ _MOST_ENTRIES = 2**25
 """Maximum number of entries of categorical columns that are made dense, 256 MiB."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Imputation, encoding and scaling, learned on training rows."""
 
-    n_categories: NDArray[np.intp]  # (n_features,), 0 for a number
-    fill: Floats  # (n_features,), mean of the known values
-    has_indicator: NDArray[np.bool_]  # (n_features,), whether a column marks missing values
-    scale: Floats  # (n_columns,)
+    n_categories: Annotated[NDArray[np.intp], Shape(None)]  # of each feature, 0 for a number
+    fill: Annotated[Floats, Shape("n_categories")]  # mean of the known values
+    has_indicator: Annotated[NDArray[np.bool_], Shape("n_categories")]  # a column for missing ones
+    scale: Annotated[Floats, Shape(None)]  # of each column
     text_like: bool
     deviation: Floats  # (n_columns,), of the transformed columns of the training rows
-    mean: Floats | None = None  # (n_columns,), of these columns; None in files of 0.2
+    mean: Annotated[Floats | None, Shape("scale")] = None  # of these columns; None in files of 0.2
+
+    def _check_state(self) -> None:
+        n_columns = np.maximum(self.n_categories, 1).sum() + self.has_indicator.sum()
+        require(len(self.scale) == n_columns, "scale")
 
     @classmethod
     def learn(

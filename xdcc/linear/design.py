@@ -8,14 +8,15 @@ each logistic regression is nearly diagonal, and the solver needs a fraction of 
 Large sparse data stay as they are, since centring would make them dense.
 """
 
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from xgboost import collective
 
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.workers import of_first, rows_of_all, sum_of_all
 from xdcc.linear.logistic import Floats, Matrix
 
@@ -26,6 +27,7 @@ _MOST_AXES = 2048
 """Maximum size of a Gram matrix for an eigendecomposition."""
 
 
+@stored
 class Design:
     """Centring and rotation, learned on training rows.
 
@@ -34,10 +36,12 @@ class Design:
     are neither centred nor rotated.
     """
 
-    _stored = MappingProxyType({"axes": Floats | None, "keeps_sparse": bool, "mean": Floats})
+    axes: Annotated[Floats | None, Shape("mean", None)]
+    keeps_sparse: bool
+    mean: Annotated[Floats, Shape(None)]
 
     def __init__(self, X: NDArray[np.floating] | sparse.csr_matrix) -> None:
-        self.axes: Floats | None = None
+        self.axes = None
         self.keeps_sparse = sparse.issparse(X) and X.shape[0] * X.shape[1] > _MOST_ENTRIES
         if self.keeps_sparse:
             self.mean = _sparse_means(sparse.csr_matrix(X, dtype=float))
@@ -55,6 +59,11 @@ class Design:
         else:
             basis, triangle = linalg.qr(centred.T, mode="economic")
             self.axes = basis @ linalg.eigh(triangle @ triangle.T)[1]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of transformed rows."""
+        return len(self.mean) if self.axes is None else int(self.axes.shape[1])
 
     def transform(self, X: NDArray[np.floating] | sparse.csr_matrix) -> Matrix:
         """Impute missing values, then centre and rotate rows."""

@@ -16,13 +16,15 @@ are needed. The objective of a model never increases, so EM can stop it at any i
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.side_by_side import run_all
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.base.workers import rows_of_all, sum_of_all
 
 type Floats = NDArray[np.float64]
@@ -60,6 +62,7 @@ class Problems:
         return Problems(change(self.targets), change(self.weights), extra)
 
 
+@stored
 @dataclass(frozen=True)
 class Penalty:
     """Strength of the penalty and stopping criteria.
@@ -80,11 +83,12 @@ class Penalty:
         return 0.5 * (self.l2 * squares[:-1].sum(axis=0) + self.l2_intercept * squares[-1])
 
 
+@stored
 @dataclass(frozen=True)
 class Solution:
     """Solved models; the last two rows of `coef` are the additional feature and the intercept."""
 
-    coef: Floats  # (n_features + 2, n_models)
+    coef: Annotated[Floats, Shape(None, None)]  # (n_features + 2, n_models)
     objective: Floats  # (n_models,)
     converged: NDArray[np.bool_]  # (n_models,)
     n_iter: NDArray[np.intp]  # (n_models,)

@@ -99,3 +99,17 @@ def logistic(margins: NDArray[np.float32]) -> None:
     margins : float32 array of shape (n_samples, n_labels)
         Margins, which become probabilities.
     """
+
+def logistic_labels(margins: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Find the labels whose probabilities, those of `logistic`, are at least 0.5.
+
+    Parameters
+    ----------
+    margins : float32 array of shape (n_samples, n_labels)
+        Margins.
+
+    Returns
+    -------
+    int64 array of shape (n_samples, n_labels)
+        Zeros and ones.
+    """

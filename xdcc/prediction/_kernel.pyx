@@ -60,6 +60,7 @@ cdef extern from "walk.h" namespace "xdcc" nogil:
         int64_t n_nodes
         int64_t n_trees
         int32_t n_leaves
+        int64_t n_forest_leaves
         int64_t width
         int64_t most_trees
         const int32_t* slot_feature
@@ -113,11 +114,13 @@ cdef extern from "walk.h" namespace "xdcc" nogil:
         double* out
         float* single_out
         Flag is_infinite
+        void ChooseBlock(int n_threads)
         void Prepare(int n_threads) except +
 
     cbool IsCanonical(const Rows& rows, int64_t n_entries, int64_t n_features)
     void PredictBlock(void* data, int64_t number, int thread) noexcept
     void ApplyLogistic(float* values, size_t n)
+    void DecideLogistic(const float* margins, size_t n, int64_t* labels)
 
 cdef extern from "labelset_search.h" namespace "xdcc" nogil:
     cdef struct SearchRule:
@@ -142,11 +145,9 @@ cdef extern from "labelset_search.h" namespace "xdcc" nogil:
 
 
 cdef enum:
-    LARGEST_BLOCK = 64     # rows
-    BLOCK_VALUES = 32768   # of the slots of a block: 128 KiB
-    BATCH_ROWS = 32        # so many rows are worth a batch
-    BATCH_FEATURES = 8192  # so many features of 64 rows are copied
-    BATCH_BLOCK = 256      # rows whose leaves are added together
+    SEARCHED_ROWS = 64     # whose labelsets are searched together
+    BATCH_ROWS = 32        # fewer rows are not worth a batch
+    BATCH_FEATURES = 8192  # with more features, 64 rows are not copied
     WORTH_THREADS = 65536  # walks through a tree
     SEARCH_ENTRIES = 4194304  # of states of rows that are searched together
 
@@ -176,6 +177,7 @@ cdef class Kernel:
         model.n_nodes = len(layout.nodes)
         model.n_trees = len(layout.root)
         model.n_leaves = len(layout.leaf_value) // layout.width
+        model.n_forest_leaves = len(layout.leaf_start) - 1
         model.slot_feature = elements[int32_t](layout.slot_feature)
         model.slot_start = elements[int32_t](layout.slot_start)
         model.slot_missing = elements[float](layout.slot_missing)
@@ -268,7 +270,7 @@ cdef class Kernel:
         return self._predicted(&call, n_threads)
 
     cdef const Batch* _batch(self) except? NULL:
-        """Return what batches need, which the first one makes; NULL if that is nothing."""
+        """Return the tables for batches, which the first batch makes; NULL if there are none."""
         if not self.has_batch:
             MakeBatch(self.model, &self.batch)
             self.has_batch = True
@@ -292,13 +294,9 @@ cdef class Kernel:
             call.rows.dense == NULL or model.n_features <= BATCH_FEATURES
         ):
             call.batch = self._batch()
-        call.block = BLOCK_VALUES // max(model.n_slots, model.n_features) // 8 * 8
-        call.block = min(max(call.block, 8), LARGEST_BLOCK, n_rows)
-        if call.batch != NULL:
-            is_alone = not call.batch.walks and model.linear.empty() and model.is_single
-            call.block = BATCH_BLOCK if is_alone and not model.starts_from_features else LARGEST_BLOCK
-        n_blocks = (n_rows + call.block - 1) // call.block
         n_threads = threads_worth(n_threads, <double>n_rows * len(self.layout.root), WORTH_THREADS)
+        call.ChooseBlock(n_threads)
+        n_blocks = (n_rows + call.block - 1) // call.block
         n_threads = <int>min(<int64_t>n_threads, n_blocks)
         call.Prepare(n_threads)
         with nogil:
@@ -342,7 +340,7 @@ cdef class LabelsetSearch:
         found = np.empty((n_rows, n_labels), dtype=np.int8)
         labels = found
         block = SEARCH_ENTRIES // (2 * n_labels * n_labels * self.rule.n_beams)
-        block = min(max(block, 1), LARGEST_BLOCK)
+        block = min(max(block, 1), SEARCHED_ROWS)
         search = new Search(model[0], self.kernel._batch(), self.rule, self.known)
         try:
             with nogil:
@@ -362,3 +360,12 @@ def logistic(float[:, ::1] margins):
     """Turn margins into probabilities, in place; see ``_kernel.pyi``."""
     if margins.shape[0] and margins.shape[1]:
         ApplyLogistic(&margins[0, 0], margins.shape[0] * margins.shape[1])
+
+
+def logistic_labels(const float[:, ::1] margins):
+    """Decide labels by their margins; see ``_kernel.pyi``."""
+    found = np.empty((margins.shape[0], margins.shape[1]), np.int64)
+    cdef int64_t[:, ::1] labels = found
+    if margins.shape[0] and margins.shape[1]:
+        DecideLogistic(&margins[0, 0], margins.shape[0] * margins.shape[1], &labels[0, 0])
+    return found

@@ -1,5 +1,8 @@
 /**
- * @brief Many rows through the trees of a compiled model, by vectors of bytes.
+ * @brief Many rows through the trees of a compiled model: how each part goes, and vectors of bytes.
+ *
+ * A booster or a forest is evaluated by *lines* if its trees are small, which is said here, packed
+ * (``packed_trees.h``) if they are large, and else walked as single rows are.
  *
  * All tests of a tree are evaluated for 64 rows together, from the last to the first, without a
  * branch: a test's *line* has for each row the number of the leaf below the test. It takes each
@@ -14,21 +17,22 @@
 #ifndef XDCC_PREDICTION_BATCH_H_
 #define XDCC_PREDICTION_BATCH_H_
 
-#include <algorithm>  // for lower_bound, max, min, sort, unique
+#include <algorithm>  // for all_of, lower_bound, max, min, sort, unique, upper_bound
 #include <cmath>      // for isnan
 #include <cstdint>    // for int32_t, int64_t, uint8_t, uint16_t
 #include <cstring>    // for memcpy, memset
+#include <utility>    // for pair
 #include <vector>     // for vector
 
 #include "flat_model.h"
 #include "logistic.h"  // for XDCC_TARGET_CLONES, Int8
+#include "packed_trees.h"
 
 namespace xdcc {
 using xgboost::multilabel::Int8;
 
 constexpr std::int64_t kLine = 64;         // rows of a line
 constexpr std::int32_t kMostLeaves = 256;  // of a tree; these lines come first, then its tests'
-constexpr std::int64_t kGroup = 8;         // trees whose leaves are added together
 
 struct Test {
   std::int32_t page;
@@ -50,6 +54,9 @@ struct LineTree {
   std::int64_t leaf_offset;  // in `leaf_value`, of its first leaf
 };
 
+/** @brief How the trees of a part are evaluated. */
+enum class Way : char { kWalked, kPacked, kLines };
+
 /** @brief Further parts of a compiled model, for batches. */
 struct Batch {
   std::vector<float> thresholds;
@@ -57,10 +64,12 @@ struct Batch {
   std::vector<std::int32_t> page_start;  // [n_features + 1] first page of a feature
   std::vector<std::uint8_t> absent;  // [n_pages] bin of a value that a sparse row does not store
   std::vector<Test> tests;
-  std::vector<LineTree> trees;    // in the order of the model's, for parts that are in lines
-  std::vector<char> is_in_lines;  // of each booster or forest
-  bool walks{false};              // whether other parts are left to be walked
-  bool is_useful{false};
+  std::vector<LineTree> trees;  // in the order of the model's, for parts that are in lines
+  PackedTrees packed;
+  std::vector<double> dense_share;  // [n_leaves, width] of forests, if lists take longer
+  std::vector<Way> ways;            // of each booster or forest
+  bool walks{false};                // whether a part is walked
+  bool is_useful{false};            // whether a part is not
 };
 
 inline std::uint8_t BinOf(Page const& page, float value) {
@@ -135,19 +144,85 @@ inline void AddLineTree(Compiled const& model, std::int64_t number,
   batch->trees.push_back(tree);
 }
 
+/** @brief Pack the parts that are neither in lines nor test categories, if all links fit. */
+inline void PackTrees(Compiled const& model, Batch* batch) {
+  std::vector<char> is_tested(model.n_slots), tests_numbers;
+  for (std::size_t i = 0; i < model.trees.size(); ++i) {
+    Tree const& part = model.trees[i];
+    bool are_numbers = batch->ways[i] == Way::kWalked;
+    for (auto number = part.begin; are_numbers && number < part.end; ++number) {
+      auto const [begin, end] = model.TestsOf(number);
+      are_numbers = std::all_of(model.nodes + begin, model.nodes + end,
+                                [](Node const& node) { return node.slot >= 0; });
+    }
+    for (auto number = part.begin; are_numbers && number < part.end; ++number) {
+      auto const [begin, end] = model.TestsOf(number);
+      for (auto at = begin; at < end; ++at) {
+        is_tested[model.nodes[at].slot] = true;
+      }
+    }
+    tests_numbers.push_back(are_numbers);
+  }
+  PackedTrees* packed = &batch->packed;
+  if (!packed->NumberLines(model, is_tested)) {
+    return;
+  }
+  packed->root.assign(model.n_trees + 1, 0);
+  for (std::size_t i = 0; i < model.trees.size(); ++i) {
+    Tree const& part = model.trees[i];
+    bool fits = tests_numbers[i];
+    for (auto number = part.begin; fits && number < part.end; ++number) {
+      auto const [begin, end] = model.TestsOf(number);
+      fits = packed->Fits(end - begin);
+    }
+    for (auto number = part.begin; number < part.end; ++number) {
+      packed->root[number] = static_cast<std::int64_t>(packed->nodes.size());
+      if (fits) {
+        packed->Add(model, number);
+      }
+    }
+    batch->ways[i] = fits ? Way::kPacked : batch->ways[i];
+  }
+  packed->root.back() = static_cast<std::int64_t>(packed->nodes.size());
+}
+
+/** @brief Write the leaves of forests as rows, if these are few and not much longer than lists. */
+inline void MakeDenseShares(Compiled const& model, Batch* batch) {
+  constexpr std::int64_t kMostValues = std::int64_t{1} << 20, kTimesList = 8;
+  auto const n_entries = model.n_forest_leaves == 0 ? 0 : model.leaf_start[model.n_forest_leaves];
+  auto const n_values = model.n_forest_leaves * model.width;
+  if (n_values > kMostValues || n_values > kTimesList * n_entries) {
+    return;
+  }
+  batch->dense_share.assign(n_values, 0.0);
+  for (std::int64_t leaf = 0; leaf < model.n_forest_leaves; ++leaf) {
+    for (auto i = model.leaf_start[leaf]; i < model.leaf_start[leaf + 1]; ++i) {
+      if (model.leaf_label[i] < model.n_labels) {
+        batch->dense_share[leaf * model.width + model.leaf_label[i]] += model.leaf_share[i];
+      }
+    }
+  }
+}
+
 /** @brief Make what batches need. */
 inline void MakeBatch(Compiled const& model, Batch* batch) {
   std::vector<std::vector<float>> thresholds(model.n_slots);
   for (Tree const& part : model.trees) {
     bool const fits = !model.is_chain && FitsLines(model, part);
-    batch->is_in_lines.push_back(fits);
-    (fits ? batch->is_useful : batch->walks) = true;
+    batch->ways.push_back(fits ? Way::kLines : Way::kWalked);
     for (auto number = part.begin; fits && number < part.end; ++number) {
       auto const [begin, end] = model.TestsOf(number);
       for (auto i = begin; i < end; ++i) {
         thresholds[model.nodes[i].slot].push_back(model.nodes[i].threshold);
       }
     }
+  }
+  if (!model.is_chain) {
+    PackTrees(model, batch);
+    MakeDenseShares(model, batch);
+  }
+  for (Way const way : batch->ways) {
+    (way == Way::kWalked ? batch->walks : batch->is_useful) = true;
   }
   std::size_t n_thresholds = 0;
   for (auto& of_slot : thresholds) {
@@ -178,7 +253,7 @@ inline void MakeBatch(Compiled const& model, Batch* batch) {
   }
   for (std::size_t i = 0; i < model.trees.size(); ++i) {
     for (auto number = model.trees[i].begin; number < model.trees[i].end; ++number) {
-      if (batch->is_in_lines[i]) {
+      if (batch->ways[i] == Way::kLines) {
         AddLineTree(model, number, first_page, thresholds, batch);
       } else {
         batch->trees.push_back(LineTree{});
@@ -193,6 +268,7 @@ typedef std::uint8_t Bytes __attribute__((vector_size(32), aligned(1), may_alias
 typedef std::uint8_t Bytes8 __attribute__((vector_size(8), aligned(1), may_alias));
 typedef float Floats8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float Floats4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double Doubles4 __attribute__((vector_size(32), aligned(8), may_alias));
 
 /** @brief Bins of up to 64 values by the number of thresholds that each reaches. */
 XDCC_TARGET_CLONES static void FillLine(float const* thresholds, std::int32_t n_thresholds,
@@ -280,6 +356,39 @@ XDCC_TARGET_CLONES static void AddLineLeaves(float const* leaf_value, std::int64
       Floats4 sum = *sums;
       for (std::int64_t i = 0; i < n_trees; ++i) {
         sum += *reinterpret_cast<Floats4 const*>(of_leaf[i] + j);
+      }
+      *sums = sum;
+    }
+  }
+}
+
+/** @brief Add rows of shares of a group of trees to the frequencies of rows, in the trees' order.
+ */
+XDCC_TARGET_CLONES static void AddDenseShares(double const* shares, std::int64_t width,
+                                              std::int64_t n_trees, std::int32_t const* leaves,
+                                              std::int64_t n_rows, double* frequencies) {
+  for (std::int64_t row = 0; row < n_rows; ++row, leaves += kGroup, frequencies += 2 * width) {
+    std::int64_t j = 0;
+    for (; j + 16 <= width; j += 16) {
+      Doubles4* sums = reinterpret_cast<Doubles4*>(frequencies + j);
+      Doubles4 sum0 = sums[0], sum1 = sums[1], sum2 = sums[2], sum3 = sums[3];
+      for (std::int64_t i = 0; i < n_trees; ++i) {
+        Doubles4 const* of_leaf = reinterpret_cast<Doubles4 const*>(shares + leaves[i] * width + j);
+        sum0 += of_leaf[0];
+        sum1 += of_leaf[1];
+        sum2 += of_leaf[2];
+        sum3 += of_leaf[3];
+      }
+      sums[0] = sum0;
+      sums[1] = sum1;
+      sums[2] = sum2;
+      sums[3] = sum3;
+    }
+    for (; j < width; j += 4) {
+      Doubles4* sums = reinterpret_cast<Doubles4*>(frequencies + j);
+      Doubles4 sum = *sums;
+      for (std::int64_t i = 0; i < n_trees; ++i) {
+        sum += *reinterpret_cast<Doubles4 const*>(shares + leaves[i] * width + j);
       }
       *sums = sum;
     }

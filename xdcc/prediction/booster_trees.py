@@ -6,20 +6,25 @@ read by :mod:`xdcc.serving`, which does not trust them.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
 
-_SIZES = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
-"""Bytes of whole numbers by their markers."""
+from xdcc.base.lazy_import import LazyModule
+from xdcc.prediction._ubjson import read_ubjson
 
-_ARRAYS = {
-    ord(marker): np.dtype(name)
-    for marker, name in zip("iUIlLdD", ("i1", "u1", ">i2", ">i4", ">i8", ">f4", ">f8"), strict=True)
-}
-_CONSTANTS = {ord("T"): True, ord("F"): False, ord("Z"): None}
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
+
+_NAMES = (
+    *("learner", "gradient_booster", "model", "trees", "tree_info"),
+    *("left_children", "right_children", "split_conditions", "split_indices", "default_left"),
+    *("leaf_weights", "sum_hessian", "categories", "categories_nodes", "categories_sizes"),
+)
+"""What is read of a model."""
 
 
 class BoosterTrees(NamedTuple):
@@ -63,7 +68,7 @@ class BoosterTrees(NamedTuple):
     category: NDArray[np.intp]
 
 
-def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
+def read_trees(booster: "xgb.Booster", n_labels: int) -> BoosterTrees:
     """Read the trees of a booster.
 
     Parameters
@@ -77,7 +82,8 @@ def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
     -------
     BoosterTrees
     """
-    model = _Reader(booster.save_raw("ubj")).value()["learner"]["gradient_booster"]["model"]
+    read = read_ubjson(booster.save_raw("ubj"), _NAMES)
+    model = read["learner"]["gradient_booster"]["model"]
     trees = model["trees"]
     size = np.array([len(tree["left_children"]) for tree in trees])
     root = np.cumsum(size) - size
@@ -111,7 +117,7 @@ def read_trees(booster: xgb.Booster, n_labels: int) -> BoosterTrees:
     )
 
 
-def start_margins(booster: xgb.Booster, n_features: int) -> NDArray[np.float32]:
+def start_margins(booster: "xgb.Booster", n_features: int) -> NDArray[np.float32]:
     """Ask XGBoost for the margins of a booster without trees: of one round whose leaves are zero.
 
     NumPy's logarithm is rounded in another way than XGBoost's.
@@ -130,68 +136,3 @@ def start_margins(booster: xgb.Booster, n_features: int) -> NDArray[np.float32]:
 def _all(trees: list[dict[str, Any]], name: str, dtype: Any) -> NDArray[Any]:
     """Concatenate an array of all trees."""
     return np.concatenate([tree[name] for tree in trees]).astype(dtype)
-
-
-class _Reader:
-    """Reads UBJSON as XGBoost writes it."""
-
-    def __init__(self, content: bytes | bytearray) -> None:
-        self._content = content
-        self._at = 0
-
-    def value(self) -> Any:
-        """Read a value: dictionaries, lists, arrays, text and numbers."""
-        content = self._content
-        marker = content[self._at]
-        self._at += 1
-        if marker == 0x7B:  # {
-            found = {}
-            while content[self._at] != 0x7D:
-                name = self._text()
-                found[name] = self.value()
-            self._at += 1
-            return found
-        if marker == 0x5B:  # [
-            return self._list()
-        if marker == 0x53:  # S
-            return self._text()
-        if marker in _SIZES:
-            self._at -= 1
-            return self._whole()
-        if marker in _CONSTANTS:
-            return _CONSTANTS[marker]
-        [number] = self._array(marker, 1).tolist()
-        return number
-
-    def _list(self) -> Any:
-        content = self._content
-        if content[self._at] == 0x24:  # $: all of one type
-            marker = content[self._at + 1]
-            self._at += 3  # the type, and the #
-            return self._array(marker, self._whole())
-        if content[self._at] == 0x23:  # #: the length comes first
-            self._at += 1
-            return [self.value() for _ in range(self._whole())]
-        found = []
-        while content[self._at] != 0x5D:
-            found.append(self.value())
-        self._at += 1
-        return found
-
-    def _array(self, marker: int, n: int) -> NDArray[Any]:
-        dtype = _ARRAYS[marker]
-        found = np.frombuffer(self._content, dtype, n, self._at)
-        self._at += n * dtype.itemsize
-        return found
-
-    def _whole(self) -> int:
-        marker = self._content[self._at]
-        begin, size = self._at + 1, _SIZES[marker]
-        self._at = begin + size
-        return int.from_bytes(self._content[begin : self._at], "big", signed=marker != ord("U"))
-
-    def _text(self) -> str:
-        size = self._whole()
-        begin = self._at
-        self._at += size
-        return self._content[begin : self._at].decode()

@@ -5,13 +5,12 @@ Estimators that have a flat form add themselves to a builder, by a method ``_add
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from scipy import sparse
 
+from xdcc.base.lazy_import import LazyModule
 from xdcc.prediction.booster_trees import read_trees, start_margins
 from xdcc.prediction.layout import (
     ChainPart,
@@ -22,6 +21,13 @@ from xdcc.prediction.layout import (
     MemberPart,
     TreePart,
 )
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from scipy import sparse
+else:
+    xgb = LazyModule("xgboost")
+    sparse = LazyModule("scipy.sparse")
 
 _NODE = np.dtype([("threshold", "f4"), ("slot", "i4"), ("smaller", "i4"), ("other", "i4")])
 
@@ -103,7 +109,7 @@ class LayoutBuilder:
             MemberPart(trees, linear_parts, len(estimators), share, slope, intercept)
         )
 
-    def add_boosters(self, boosters: Sequence[xgb.Booster]) -> None:
+    def add_boosters(self, boosters: "Sequence[xgb.Booster]") -> None:
         """Add the boosters of a round of a chain, or a single one."""
         first = len(self._trees)
         for booster in boosters:
@@ -112,7 +118,7 @@ class LayoutBuilder:
         trees = first, len(self._trees)
         self._members.append(MemberPart(trees, (0, 0), len(boosters), 1.0, nothing, nothing))
 
-    def add_booster(self, booster: xgb.Booster) -> None:
+    def add_booster(self, booster: "xgb.Booster") -> None:
         """Add a booster to the member that is made."""
         found = read_trees(booster, self._n_labels)
         slot = found.feature << 2
@@ -138,7 +144,7 @@ class LayoutBuilder:
         nodes: Nodes,
         root: NDArray[np.intp],
         cover: Floats,
-        leaves: sparse.csr_array,
+        leaves: "sparse.csr_array",
         mean: Floats,
         *,
         has_unknown: bool,
@@ -177,7 +183,7 @@ class LayoutBuilder:
         return int(self._add_sets(np.array([len(members)]), members)[0])
 
     def _add_sets(self, count: NDArray[np.intp], members: NDArray[np.intp]) -> Ints:
-        """Add sets of so many members, one after the other, and return their places.
+        """Add sets of this many members, one after the other, and return their places.
 
         A set is a number of categories, beyond which none is in it, and then a bit for each.
         """

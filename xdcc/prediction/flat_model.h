@@ -55,6 +55,7 @@ struct Chain {            // of rounds, which are members; features end in the l
 struct Compiled {
   std::int64_t n_features, n_labels, n_slots, n_nodes, n_trees;
   std::int32_t n_leaves;             // of boosters
+  std::int64_t n_forest_leaves;      // that are distinct
   std::int64_t width;                // n_labels, rounded up to a multiple of 4
   std::int64_t most_trees;           // of a booster or forest
   std::int32_t const* slot_feature;  // [n_slots] ascending

@@ -7,15 +7,18 @@ make theirs when they first predict (:class:`PredictsByKernel`); a compiled mode
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.features import Features
+from xdcc.base.input_form import Features
 from xdcc.base.kept import kept
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Finite
 from xdcc.base.threads import n_threads
-from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic
+from xdcc.prediction._kernel import INFINITE_MARGINS, Kernel, logistic, logistic_labels
 from xdcc.prediction.layout import Floats, Layout
 
 type Outputs = NDArray[np.floating]
@@ -40,6 +43,13 @@ class Predictor(Protocol):
         """Decide labels, (n_samples, n_labels)."""
 
 
+class MarginSource(Protocol):
+    """Computes calibrated margins of labels."""
+
+    def margins(self, X: Any, n_threads: int) -> Outputs | None:
+        """Predict margins, (n_samples, n_labels); None if X has to be checked."""
+
+
 def threads_for(X: Any, n_jobs: int | None) -> int:
     """Return the number of threads that predict rows."""
     return n_threads(n_jobs) if X.ndim == 2 and X.shape[0] > _FEW_ROWS else 1
@@ -53,7 +63,7 @@ class PredictsByKernel[P: Predictor]:
 
     @abstractmethod
     def _predicts_from(self) -> tuple[Any, ...]:
-        """Get what the predictor is made of: a new one is made when something has changed."""
+        """Return the source of the predictor: a new one is made when this has changed."""
 
     @abstractmethod
     def _make_predictor(self) -> P:
@@ -69,9 +79,8 @@ class PredictsByKernel[P: Predictor]:
 
         return kept(self, "predictor", (self.n_jobs, *self._predicts_from()), make)
 
-    def _outputs(self, X: Any) -> Any:
+    def _outputs(self, predictor: P, X: Any) -> Any:
         """Predict rows that were read or checked."""
-        predictor = self._predictor()
         found = predictor.outputs(X, threads_for(X, self._n_jobs_here()))
         if found is None:  # the check raises an error, or makes the rows canonical
             model: Any = self
@@ -84,13 +93,16 @@ class PredictsByKernel[P: Predictor]:
         return self.n_jobs
 
     def _margins(self, X: Features) -> Any:
-        return self._predictor().margins(self._outputs(X))
+        predictor = self._predictor()
+        return predictor.margins(self._outputs(predictor, X))
 
     def _proba(self, X: Features) -> Any:
-        return self._predictor().proba(self._outputs(X))
+        predictor = self._predictor()
+        return predictor.proba(self._outputs(predictor, X))
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        return self._predictor().labels(self._outputs(X))
+        predictor = self._predictor()
+        return predictor.labels(self._outputs(predictor, X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +111,37 @@ class WithKernels:
 
     layouts: list[Layout]
     _kernels: ClassVar[Sequence[Kernel]]
+    _kind: ClassVar[str]
+    """The kind of the layouts."""
+    _is_one: ClassVar[bool] = False
+    """Whether there has to be one of them only."""
 
     def __post_init__(self) -> None:
         """Make the kernels."""
         object.__setattr__(self, "_kernels", [Kernel(layout) for layout in self.layouts])
+
+    def _check_state(self) -> None:
+        """Check that the layouts are of their kind, and those side by side of equal sizes."""
+        n_layouts = len(self.layouts)
+        require(n_layouts == 1 if self._is_one else n_layouts > 0, "layouts")
+        require(all(layout.kind == self._kind for layout in self.layouts), "layouts")
+        for layout in self._side_by_side():
+            require(layout.n_features == self.layouts[0].n_features, "n_features")
+            require(layout.n_outputs == self.n_outputs, "n_labels")
+
+    def _side_by_side(self) -> Sequence[Layout]:
+        """Get the layouts that predict from the same rows."""
+        return self.layouts
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.layouts[0].n_outputs
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X."""
+        return self.layouts[0].n_given
 
     def _of_each(self, kernels: Sequence[Kernel], X: Any, n_threads: int) -> list[Outputs] | None:
         """Predict by several kernels; None if X has to be checked."""
@@ -133,14 +172,19 @@ class WithOneKernel(WithKernels):
         One.
     """
 
+    _is_one: ClassVar[bool] = True
+
     def outputs(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict by the kernel; None if X has to be checked."""
         return self._kernels[0].predict(X, n_threads)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class BoosterPredictor(WithOneKernel):
     """A single booster; outputs are margins."""
+
+    _kind: ClassVar[str] = "single"
 
     def margins(self, outputs: Outputs) -> Outputs:
         """Return log-odds."""
@@ -154,11 +198,12 @@ class BoosterPredictor(WithOneKernel):
 
     def labels(self, outputs: Outputs) -> NDArray[np.int64]:
         """Decide labels."""
-        return (self.proba(outputs) >= 0.5).astype(np.int64)
+        return logistic_labels(outputs)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
-class MixtureMargins(WithKernels):
+class MixtureMargins(WithKernels, MarginSource):
     """Margins of a mixture.
 
     Attributes
@@ -172,8 +217,21 @@ class MixtureMargins(WithKernels):
         Weight of the second level.
     """
 
-    shares: list[float]
-    second_share: float
+    _kind: ClassVar[str] = "mixture"
+    shares: Annotated[list[float], Finite()]
+    second_share: Annotated[float, Finite()]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n_members = len(self.shares)
+        require(len(self.layouts) == (n_members + 1 if n_members else 1), "layouts")
+        if n_members:
+            last = self.layouts[-1]
+            require(last.n_features == n_members * self.n_outputs, "layouts")
+            require(last.n_labels == self.n_outputs, "layouts")
+
+    def _side_by_side(self) -> Sequence[Layout]:
+        return self.layouts[: max(len(self.shares), 1)]
 
     def margins(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins; None if X has to be checked."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from xdcc.base.stored import stored
+
 Candidates = Literal["open", "all"]
 Order = Literal["positive", "certainty"]
 
@@ -22,6 +24,7 @@ CUMULATIONS: tuple[str, ...] = get_args(Cumulation)
 """The ways to compute the cumulated prediction; see :func:`xdcc.chain.loop.cumulated_proba`."""
 
 
+@stored
 @dataclass(frozen=True)
 class PropagationRule:
     """How a round chooses the labels that it propagates.
@@ -42,8 +45,8 @@ class PropagationRule:
         the label with the smallest (section 3.2). ``"certainty"``: the label whose probability
         is farthest from 0.5, as in RDT-DCC (equation 5 there); only with open candidates.
     labels_per_round : int
-        How many labels a round propagates in a row, as long as it has so many left; more than
-        one only with open candidates.
+        How many labels a round propagates in a row, if that many are left; more than one only
+        with open candidates.
 
     Raises
     ------

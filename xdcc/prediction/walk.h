@@ -10,7 +10,7 @@
 #ifndef XDCC_PREDICTION_WALK_H_
 #define XDCC_PREDICTION_WALK_H_
 
-#include <algorithm>  // for copy_n, fill_n, max, min
+#include <algorithm>  // for copy_n, fill_n, max, min, transform
 #include <atomic>     // for atomic
 #include <cmath>      // for fabs, isnan, log, sqrt
 #include <cstddef>    // for size_t
@@ -24,24 +24,25 @@
 #include "logistic.h"  // for XDCC_LOGISTIC, kLogisticLanes
 
 namespace xdcc {
-constexpr int kLanes = 8;
-
 /** @brief Working memory of a thread, for a block of rows. */
 struct Memory {
   std::vector<float> features, slots, values, proba, propagated, running;
   std::vector<double> frequencies, sums, totals;
-  std::vector<std::int32_t> leaves;
+  std::vector<std::int32_t> leaves, packed_leaves;
+  std::vector<std::uint32_t> packed_lines;  // of eight rows, `PackedTrees::NLines` times `kLanes`
+  std::vector<char> is_missing;             // whether eight rows have missing values
   std::vector<std::int64_t> row_numbers;
   std::vector<std::uint8_t> of_lines;  // for the three that follow, from a cache line's begin
   std::uint8_t *lines{nullptr}, *line_leaves{nullptr}, *bins{nullptr};
 
   Memory(Compiled const& model, Batch const* batch, Rows const& rows, std::int64_t n) {
     std::int64_t const n_labels = model.n_labels;
-    features.resize(rows.dense == nullptr ? 0 : std::min(n, kLine) * model.n_features,
+    auto const n_kept = KeepsFeatures(model) ? n : std::min(n, kLine);
+    features.resize(rows.dense == nullptr ? 0 : n_kept * model.n_features,
                     std::numeric_limits<float>::quiet_NaN());
     slots.resize(batch == nullptr || batch->walks ? n * model.n_slots : 0);
     values.resize(n * model.width);
-    frequencies.resize(n * 2 * n_labels);
+    frequencies.resize(n * 2 * model.width);
     sums.resize(n * n_labels);
     totals.resize(n * n_labels);
     leaves.resize(std::max(n, model.most_trees) + kLanes);
@@ -61,7 +62,16 @@ struct Memory {
       for (std::int64_t leaf = 0; leaf < kMostLeaves; ++leaf) {
         std::fill_n(lines + leaf * kLine, kLine, static_cast<std::uint8_t>(leaf));
       }
+      auto const n_lanes = (n + kLanes - 1) / kLanes * kLanes;
+      packed_lines.resize(n_lanes * batch->packed.NLines());
+      packed_leaves.resize(batch->packed.NLines() == 0 ? 0 : n_lanes * kGroup);
+      is_missing.resize(n_lanes / kLanes);
     }
+  }
+
+  /** @brief Whether all rows of a block have features at the same time, not only 64. */
+  static bool KeepsFeatures(Compiled const& model) {
+    return !model.linear.empty() || model.starts_from_features;
   }
 };
 
@@ -75,6 +85,25 @@ struct Call {
   double* out{nullptr};        // [n_rows, n_labels] of a mixture
   float* single_out{nullptr};  // [n_rows, n_labels] of one booster
   std::atomic<bool> is_infinite{false};
+
+  /** @brief Choose the size of blocks: caches hold one, and each thread gets as many. */
+  void ChooseBlock(int n_threads) {
+    constexpr std::int64_t kSlots = 32768, kBytes = 1 << 19, kMostPacked = 1024, kMostOthers = 256;
+    if (batch == nullptr) {
+      auto const n = kSlots / std::max(model->n_slots, model->n_features) / kLanes * kLanes;
+      block = std::min({std::max<std::int64_t>(n, kLanes), kLine, rows.n_rows});
+      return;
+    }
+    auto const n_kept = Memory::KeepsFeatures(*model) ? model->n_features : 0;
+    auto const n_slots = batch->walks ? model->n_slots : 0;
+    auto const n_lines = batch->packed.NFeatures();  // those of variants are rarely read
+    auto const n_fitting = kBytes / (4 * (n_kept + n_slots + n_lines) + 16 * model->width);
+    auto const most = batch->packed.nodes.empty() ? kMostOthers : kMostPacked;
+    auto const n_largest = std::max(std::min(n_fitting, most) / kLine, std::int64_t{1}) * kLine;
+    auto const divided = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
+    auto const n_each = divided(rows.n_rows, n_threads);
+    block = divided(divided(n_each, divided(n_each, n_largest)), kLine) * kLine;
+  }
 
   void Prepare(int n_threads) {
     memory.reserve(n_threads);
@@ -180,7 +209,7 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
         }
       }
       AddLeaves(model, tree, leaves, tree.end - tree.begin, values + row * model.width,
-                frequencies + row * 2 * model.n_labels);
+                frequencies + row * 2 * model.width);
     }
     return;
   }
@@ -195,7 +224,7 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
     }
     for (std::int64_t row = 0; row < n_rows; ++row) {
       AddLeaves(model, tree, leaves + row, 1, values + row * model.width,
-                frequencies + row * 2 * model.n_labels);
+                frequencies + row * 2 * model.width);
     }
   }
 }
@@ -218,11 +247,57 @@ inline void AddLines(Compiled const& model, Batch const& batch, Tree const& part
   }
 }
 
+/** @brief Add up the leaves of packed trees that rows reach. */
+inline void AddPacked(Compiled const& model, Batch const& batch, Tree const& part,
+                      std::int64_t n_rows, Memory* memory) {
+  PackedTrees const& packed = batch.packed;
+  auto const of_lanes = packed.NLines() * kLanes;
+  bool const is_dense = part.start == nullptr && !part.has_unknown && !batch.dense_share.empty();
+  constexpr int kFetched = 8, kNodesOfLine = 8;  // lines of the cache, while eight rows walk
+  auto const n_nodes = static_cast<std::int64_t>(packed.nodes.size());
+  bool const is_few = packed.feature_bits == PackedTrees::kFewBits;
+  for (auto number = part.begin; number < part.end; number += kGroup) {
+    auto const n_trees = std::min(kGroup, part.end - number);
+    for (std::int64_t i = 0; i < n_trees; ++i) {
+      auto const root = packed.root[number + i];
+      PackedNode const* nodes = packed.nodes.data() + root;
+      // The nodes that follow are those of the next tree.
+      auto next = packed.root[number + i + 1];
+      auto const end = std::min(next + (next - root), n_nodes);
+      for (std::int64_t row = 0; row < n_rows; row += kLanes) {
+        for (int line = 0; line < kFetched && next < end; ++line, next += kNodesOfLine) {
+          __builtin_prefetch(packed.nodes.data() + next);
+        }
+        auto const* lines = memory->packed_lines.data() + row / kLanes * of_lanes;
+        auto* leaves = memory->packed_leaves.data() + row * kGroup + i;
+        if (memory->is_missing[row / kLanes]) {
+          (is_few ? WalkPacked<PackedTrees::kFewBits, true>
+                  : WalkPacked<PackedTrees::kManyBits, true>)(nodes, lines, leaves);
+        } else {
+          (is_few ? WalkPacked<PackedTrees::kFewBits, false>
+                  : WalkPacked<PackedTrees::kManyBits, false>)(nodes, lines, leaves);
+        }
+      }
+    }
+    auto const* leaves = memory->packed_leaves.data();
+    if (is_dense) {
+      XDCC_BEST_CLONE(AddDenseShares)
+      (batch.dense_share.data(), model.width, n_trees, leaves, n_rows, memory->frequencies.data());
+      continue;
+    }
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      AddLeaves(model, part, leaves + row * kGroup, n_trees,
+                memory->values.data() + row * model.width,
+                memory->frequencies.data() + row * 2 * model.width);
+    }
+  }
+}
+
 /** @brief Compute margins of a booster, or frequencies of labels in a forest. */
 inline void SumTrees(Compiled const& model, Batch const* batch, Tree const& tree,
                      std::int64_t n_rows, Memory* memory) {
   if (tree.start == nullptr) {
-    std::fill_n(memory->frequencies.data(), n_rows * 2 * model.n_labels, 0.0);
+    std::fill_n(memory->frequencies.data(), n_rows * 2 * model.width, 0.0);
   } else {
     for (std::int64_t row = 0; row < n_rows; ++row) {
       float* values = memory->values.data() + row * model.width;
@@ -233,8 +308,11 @@ inline void SumTrees(Compiled const& model, Batch const* batch, Tree const& tree
       }
     }
   }
-  if (batch != nullptr && batch->is_in_lines[&tree - model.trees.data()]) {
+  auto const way = batch == nullptr ? Way::kWalked : batch->ways[&tree - model.trees.data()];
+  if (way == Way::kLines) {
     AddLines(model, *batch, tree, n_rows, memory);
+  } else if (way == Way::kPacked) {
+    AddPacked(model, *batch, tree, n_rows, memory);
   } else if (model.has_sets) {
     WalkTrees<true>(model, tree, n_rows, memory);
   } else {
@@ -258,7 +336,7 @@ inline void AddTrees(Compiled const& model, Batch const* batch, Tree const& tree
       }
       continue;
     }
-    double const* frequencies = memory->frequencies.data() + row * 2 * n_labels;
+    double const* frequencies = memory->frequencies.data() + row * 2 * model.width;
     for (std::int64_t j = 0; j < n_labels; ++j) {
       // As if one more tree knew the labels' frequencies and nothing else.
       double const known = n_trees - (tree.has_unknown ? frequencies[n_labels + j] : 0.0);
@@ -433,6 +511,29 @@ inline void FillSparseBins(Compiled const& model, Batch const& batch, Rows const
   }
 }
 
+/** @brief Fill the lines of up to 64 rows for packed trees. */
+inline void FillPackedLines(Call const& call, float const* features, std::int64_t begin,
+                            std::int64_t place, std::int64_t n_rows, Memory* memory) {
+  Compiled const& model = *call.model;
+  PackedTrees const& packed = call.batch->packed;
+  auto const n_lines = packed.NLines();
+  for (std::int64_t row = 0; n_lines > 0 && row < n_rows; row += kLanes) {
+    auto* lines = memory->packed_lines.data() + (place + row) * n_lines;
+    char* is_missing = memory->is_missing.data() + (place + row) / kLanes;
+    auto const n_here = std::min<std::int64_t>(kLanes, n_rows - row);
+    if (call.rows.dense == nullptr) {
+      packed.FillSparseLines(model, call.rows, begin + row, n_here, lines);
+      *is_missing = 1;
+      continue;
+    }
+    float const* of_lanes[kLanes];
+    for (int k = 0; k < kLanes; ++k) {
+      of_lanes[k] = features + (row + std::min<std::int64_t>(k, n_here - 1)) * model.n_features;
+    }
+    *is_missing = packed.FillLines(model, of_lanes, lines);
+  }
+}
+
 /** @brief Load up to 64 rows of a block, the first one of it `place`; return whether one is
  * infinite. */
 inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, std::int64_t n_rows,
@@ -440,8 +541,11 @@ inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, s
   Compiled const& model = *call.model;
   Rows const& rows = call.rows;
   bool const fills_slots = call.batch == nullptr || call.batch->walks;
+  bool const keeps_all = rows.dense != nullptr && Memory::KeepsFeatures(model);
+  float* const first_features =
+      memory->features.data() + (keeps_all ? place * model.n_features : 0);
   for (std::int64_t row = 0; row < n_rows; ++row) {
-    float* features = memory->features.data() + row * model.n_features;
+    float* features = first_features + row * model.n_features;
     if (rows.dense != nullptr) {
       char const* first = rows.dense + (begin + row) * rows.row_stride;
       if (rows.is_double ? CopyRow<double>(first, rows.column_stride, model.NGiven(), features)
@@ -458,28 +562,46 @@ inline bool LoadRows(Call const& call, std::int64_t begin, std::int64_t place, s
     auto const n_pages = static_cast<std::int64_t>(call.batch->pages.size());
     auto* bins = memory->bins + place * n_pages;
     if (rows.dense != nullptr) {
-      FillBins(model, *call.batch, memory->features.data(), n_rows, bins);
+      FillBins(model, *call.batch, first_features, n_rows, bins);
     } else {
       FillSparseBins(model, *call.batch, rows, begin, n_rows, bins);
     }
+    FillPackedLines(call, first_features, begin, place, n_rows, memory);
   }
   return false;
 }
 
-/** @brief Turn margins into probabilities, in place, with the plugin's rounding. */
-inline void ApplyLogistic(float* values, std::size_t n) {
+/** @brief Call `take` with the probabilities of up to 32 margins, their place and number. */
+template <typename Take>
+inline void ForLogistic(float const* margins, std::size_t n, Take take) {
   using namespace xgboost::multilabel;  // NOLINT: of the macros below
   for (std::size_t i = 0; i < n; i += kLogisticLanes) {
     auto const n_here = std::min(kLogisticLanes, n - i);
     float here[kLogisticLanes] = {};
-    std::copy_n(values + i, n_here, here);
+    std::copy_n(margins + i, n_here, here);
     XDCC_LOGISTIC(here)
 #define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
     XDCC_FOUR(XDCC_STORE)
 #undef XDCC_STORE
-    std::copy_n(here, n_here, values + i);
+    take(here, i, n_here);
   }
 }
+
+/** @brief Turn margins into probabilities, in place, with the plugin's rounding. */
+inline void ApplyLogistic(float* values, std::size_t n) {
+  ForLogistic(values, n, [&](float const* proba, std::size_t begin, std::size_t n_here) {
+    std::copy_n(proba, n_here, values + begin);
+  });
+}
+
+/** @brief Tell where probabilities are at least 0.5. */
+inline void DecideLogistic(float const* margins, std::size_t n, std::int64_t* labels) {
+  ForLogistic(margins, n, [&](float const* proba, std::size_t begin, std::size_t n_here) {
+    std::transform(proba, proba + n_here, labels + begin,
+                   [](float value) { return std::int64_t{value >= 0.5f}; });
+  });
+}
+
 /** @brief A row in a chain. */
 struct ChainRow {
   Compiled const& model;

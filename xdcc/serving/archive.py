@@ -155,7 +155,7 @@ def from_npy(content: bytes) -> NDArray[Any]:
 
 
 def check_values(array: NDArray[Any]) -> None:
-    """Raise a ValueError if bytes of an array are no truth value or no character."""
+    """Raise a ValueError if bytes of an array are not truth values or characters."""
     values = array.ravel(order="K")
     if array.dtype.kind == "b" and (values.view(np.uint8) > 1).any():
         raise ValueError("an array of truth values has entries other than 0 and 1")

@@ -4,62 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Threads, check_domain
-from xdcc.base.features import check_features
-from xdcc.base.row_reader import RowReader
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free_prediction import OrderFreePredictor
-from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.decision.deciders import Decider
-from xdcc.decision.decision_predictor import EstimatorMargins
-from xdcc.distillation import DistilledClassifier
-from xdcc.prediction.predictors import MixtureMargins, threads_for
-from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor, shallow_copy
-from xdcc.serving.compiled_parts import CompiledParts, InputForm
-
-_SERVED = (
-    MultiLabelXGBClassifier,
-    TunedDecisionClassifierCV,
-    MultiLabelClassifier,
-    DistilledClassifier,
-    DynamicChainClassifier,
-    OrderFreeChainClassifier,
-    *SERVED,
-)
-
-_FLAT_MEMBERS = "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels"
-
-
-def _compiled(model: Any) -> CompiledParts:
-    is_decider = isinstance(model, Decider)
-    check_is_fitted(model, model._fitted_attribute if is_decider else None)
-    first = model._predictors()[0] if is_decider else model
-    predictor: Any
-    if isinstance(model, SERVED):
-        predictor = EstimatorPredictor(shallow_copy(model))
-    else:
-        predictor = model._predictor()
-        _check_is_flat(predictor)
-    return CompiledParts(InputForm.of(first), predictor)
-
-
-def _check_is_flat(predictor: Any) -> None:
-    """Raise a TypeError if members of a model have no flat form."""
-    source = getattr(predictor, "source", None)
-    if isinstance(source, EstimatorMargins):
-        raise TypeError(
-            f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {source.not_flat}."
-        )
-    if isinstance(predictor, OrderFreePredictor) and not isinstance(source, MixtureMargins):
-        raise TypeError(
-            f"CompiledModel serves order-free chains on ensembles of {_FLAT_MEMBERS}, not of "
-            "DynamicChainClassifier."
-        )
+from xdcc.base.learned import Learned
+from xdcc.base.output import Output, in_output_form, set_output
+from xdcc.base.output_form import LabelForm
+from xdcc.prediction.predictors import threads_for
+from xdcc.serving.compiled_parts import CompiledParts
 
 
 @documented
@@ -72,10 +24,10 @@ class CompiledModel:
     Parameters
     ----------
     model : estimator
-        A fitted `MultiLabelXGBClassifier`, `DynamicChainClassifier`, `MultiLabelClassifier`,
-        `DistilledClassifier`, `RandomDecisionTreeClassifier`, `BoomerClassifier`,
-        `LaCovaCClassifier`, `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or
-        `OrderFreeChainClassifier`. The
+        A fitted `MultiLabelXGBClassifier`, `MultiTargetXGBRegressor`, `MultiClassXGBClassifier`,
+        `DynamicChainClassifier`, `MultiLabelClassifier`, `DistilledClassifier`,
+        `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
+        `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
         last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
         `LogisticLabels`, or `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model
         is not changed, and later changes to it have no effect.
@@ -87,8 +39,14 @@ class CompiledModel:
     ----------
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
     n_labels_ : int
-        Number of labels.
+        Number of labels, if the model predicts labels.
+    label_names_ : array of str of shape (n_labels,)
+        Names of the labels, or of the targets.
+    classes_ : array of shape (n_labels, 2) or (n_classes,)
+        As of the model; a `MultiTargetXGBRegressor` has none.
 
     Raises
     ------
@@ -118,25 +76,25 @@ class CompiledModel:
     True
     """
 
+    n_features_in_ = Learned[int]("_input_form", "n_features")
+    feature_names_in_ = Learned[NDArray[np.object_]]("_input_form", "names")
+    n_labels_ = Learned[int]("_output_form", "n_labels")
+    label_names_ = Learned[NDArray[np.object_]]("_output_form", "names")
+    classes_ = Learned[NDArray[Any]]("_output_form", "classes")
+
     def __init__(self, model: Any, *, n_jobs: int | None = None) -> None:
-        if type(model) not in _SERVED:
-            raise TypeError(
-                f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in _SERVED[:-1])} "
-                f"or {_SERVED[-1].__name__}, not "
-                f"{type(model).__module__}.{type(model).__name__}."
-            )
+        from xdcc.serving.compiling import compile_model  # imports all estimators
+
+        parts = compile_model(model)
         check_domain("n_jobs", n_jobs, Threads())
-        self._begin(_compiled(model), n_jobs)
+        self._begin(parts, n_jobs)
 
     def _begin(self, parts: CompiledParts, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
         self._parts = parts
         self._predictor = parts.predictor
-        self._checker = parts.input.checker()
-        zeros = self._checker._sparse_zeros()
-        self._reader = RowReader(self._checker, zeros, warns_of_names=False)
-        self.n_features_in_: int = self._checker.n_features_in_
-        self.n_labels_: int = self._checker.n_labels_
+        self._input_form = parts.input_form
+        self._output_form: Any = parts.output_form
 
     @classmethod
     def _of_parts(cls, parts: CompiledParts, n_jobs: int | None) -> Self:
@@ -145,8 +103,31 @@ class CompiledModel:
         model._begin(parts, n_jobs)
         return model
 
+    def set_output(self, *, predict: Output | None = None) -> Self:
+        """Set the form of what `predict` and `predict_proba` return, as that of the estimators.
+
+        Parameters
+        ----------
+        predict : {{"default", "input", "pandas", "polars", "pyarrow"}}, optional
+            "default": arrays. Else a DataFrame with a column for each label, or a Series where an
+            array has one dimension; "input" is that of X. None changes nothing. Pickles keep it,
+            files do not.
+
+        Returns
+        -------
+        self : CompiledModel
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If it is none of these.
+        """
+        set_output(self, predict)
+        return self
+
     def decision_function(self, X: Any) -> NDArray[np.floating]:
-        """Log-odds of every label.
+        """Log-odds of every label, or what `MultiClassXGBClassifier` and regressors add up.
 
         Parameters
         ----------
@@ -156,7 +137,8 @@ class CompiledModel:
         Returns
         -------
         float array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
-            In single precision for a `MultiLabelXGBClassifier`. Of a chain, random decision trees
+            In single precision for a `MultiLabelXGBClassifier`. Of targets and classes the sums
+            over the trees, `(n_samples, n_outputs)`. Of a chain, random decision trees
             and LaCovaC trees that of probabilities, clipped to 1e-6. Of a `BoomerClassifier` the
             scores.
 
@@ -166,8 +148,11 @@ class CompiledModel:
             If X is not as described, or has other features than in `fit`.
         """
         margins = self._predictor.margins(self._outputs(X))
-        return margins if self._checker.classes_.ndim == 2 else margins[:, 0]
+        form = self._output_form
+        is_one = isinstance(form, LabelForm) and form.classes.ndim == 1
+        return margins[:, 0] if is_one else margins
 
+    @in_output_form
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
         """Probability of every label.
 
@@ -185,11 +170,15 @@ class CompiledModel:
         ------
         ValueError
             If X is not as described, or has other features than in `fit`.
+        TypeError
+            If the model is a `MultiTargetXGBRegressor`.
         """
-        return self._checker._proba_in_form_of_y(self._predictor.proba(self._outputs(X)))
+        proba = self._predictor.proba(self._outputs(X))  # which raises a TypeError for targets
+        return self._output_form.proba(proba)
 
+    @in_output_form
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, by the decision rule of the model.
+        """Labels, by the decision rule of the model; targets, or classes.
 
         Parameters
         ----------
@@ -199,7 +188,7 @@ class CompiledModel:
         Returns
         -------
         int array of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Zeros and ones; classes, if Y had one dimension.
+            Zeros and ones; classes, if Y had one dimension. Of a regressor as from the model.
 
         Raises
         ------
@@ -207,15 +196,16 @@ class CompiledModel:
             If X is not as described, or has other features than in `fit`.
         """
         labels = self._predictor.labels(self._outputs(X))
-        return self._checker._labels_in_form_of_y(labels)
+        return self._output_form.labels(labels)
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
-        rows = self._reader.read(X)
+        name = type(self).__name__
+        rows = self._input_form.read(X, name, warns_of_names=False)
         if rows is not None:
             found = self._predictor.outputs(rows, threads_for(rows, self.n_jobs))
             if found is not None:
                 return found
-        checked = check_features(self._checker, X)
+        checked = self._input_form.check(X, name)
         found = self._predictor.outputs(checked, threads_for(checked, self.n_jobs))
         assert found is not None
         return found

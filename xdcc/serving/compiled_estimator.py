@@ -6,31 +6,36 @@ which this part replaces by few comparisons.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.input_form import checked_rows
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.margins import margins_of
-from xdcc.base.row_reader import checked_rows
-from xdcc.comparators.boomer import BoomerClassifier
-from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.comparators.rdt import RandomDecisionTreeClassifier
+from xdcc.base.stored import stored
+
+if TYPE_CHECKING:
+    from sklearn.utils import validation
+
+    from xdcc.comparators import boomer, lacovac, rdt
+else:
+    validation = LazyModule("sklearn.utils.validation")
+    boomer = LazyModule("xdcc.comparators.boomer")
+    lacovac = LazyModule("xdcc.comparators.lacovac")
+    rdt = LazyModule("xdcc.comparators.rdt")
 
 type Served = (
-    RandomDecisionTreeClassifier | BoomerClassifier | LaCovaCClassifier | LaCovaCForestClassifier
-)
-
-SERVED = (
-    RandomDecisionTreeClassifier,
-    BoomerClassifier,
-    LaCovaCClassifier,
-    LaCovaCForestClassifier,
+    rdt.RandomDecisionTreeClassifier
+    | boomer.BoomerClassifier
+    | lacovac.LaCovaCClassifier
+    | lacovac.LaCovaCForestClassifier
 )
 """Estimators whose kernels predict."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class EstimatorPredictor:
     """An estimator; outputs are the rows, and a copy of it with the number of threads.
@@ -44,11 +49,21 @@ class EstimatorPredictor:
     model: Served
 
     def __post_init__(self) -> None:
-        """Check what the estimator checks together with X."""
-        check_is_fitted(self.model)
+        """Check the arguments that the estimator checks together with X."""
+        validation.check_is_fitted(self.model)
         self.model._check_params()
-        if isinstance(self.model, RandomDecisionTreeClassifier):
+        if isinstance(self.model, rdt.RandomDecisionTreeClassifier):
             self.model._check_order()
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of labels."""
+        return self.model.n_labels_
+
+    @property
+    def n_given(self) -> int:
+        """Number of features of X."""
+        return self.model.n_features_in_
 
     def outputs(self, X: Any, n_threads: int) -> Any:
         """Return the estimator and rows; None if X has to be checked."""
@@ -58,7 +73,7 @@ class EstimatorPredictor:
     def margins(self, outputs: Any) -> NDArray[np.float64]:
         """Compute scores of rules, and log-odds of trees."""
         model, rows = outputs
-        if isinstance(model, BoomerClassifier):
+        if isinstance(model, boomer.BoomerClassifier):
             return model._scores(rows)
         return margins_of(model._proba(rows))
 

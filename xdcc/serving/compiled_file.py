@@ -6,7 +6,7 @@ of all bytes before. The header holds objects as ``estimator_state.py`` takes th
 each array type, shape and place. Boosters, which a decision rule may have, are the last arrays.
 
 As in other model files, nothing is executed or trusted: sizes are compared with the file, objects
-are of known classes, and every index is checked once (``structure_checks.py``).
+are of registered classes (:mod:`xdcc.base.stored`), and every index is checked once.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Threads, check_domain
+from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import KINDS, check_values
-from xdcc.serving.booster_file import ModelFileError
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_parts import CompiledParts
 from xdcc.serving.estimator_state import State, put_together, take_apart
@@ -33,7 +33,7 @@ from xdcc.serving.file_parts import (
 )
 
 COMPILED = b"xdcc compiled model "
-_FORMAT = COMPILED + b"1\n"
+_FORMAT = COMPILED + b"2\n"
 _ALIGNMENT, _DIGEST_LENGTH = 64, 32
 _LARGEST_HEADER = 2**25
 """In bytes; parsed JSON takes about twenty times as many."""

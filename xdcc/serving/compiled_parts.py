@@ -1,88 +1,56 @@
-"""The parts of a compiled model: the form of X, and a predictor.
+"""The parts of a compiled model: the forms of X and Y, and a predictor.
 
-`CompiledParts` is what a file stores of a compiled model. All its parts are of known classes
-(``known_classes.py``).
+`CompiledParts` is what a file stores of a compiled model.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
-from xdcc.base.checks import learned_by
-from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.base.input_form import InputForm
+from xdcc.base.output_form import ClassForm, LabelForm, TargetForm
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.boosting.output_predictors import ClassPredictor, TargetPredictor
 from xdcc.chain.flat_chain import ChainPredictor
 from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.decision.decision_predictor import DecisionPredictor
-from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.linear import LogisticLabels
 from xdcc.prediction.predictors import BoosterPredictor
-from xdcc.serving.compiled_estimator import SERVED, EstimatorPredictor
+from xdcc.serving.compiled_estimator import EstimatorPredictor
 
-CHECKERS: Mapping[str, type[MultiLabelEstimator]] = {
-    cls.__name__: cls
-    for cls in (
-        MultiLabelXGBClassifier,
-        SketchedExtraTreesClassifier,
-        LogisticLabels,
-        DynamicChainClassifier,
-        *SERVED,
-    )
-}
-"""Classes that check X, by name."""
+_FORMS = {TargetPredictor: (TargetForm, "n_targets"), ClassPredictor: (ClassForm, "n_classes")}
+"""Forms of Y of other predictors than those of labels, and the attributes with their sizes."""
 
 
-@dataclass(frozen=True, eq=False)
-class InputForm:
-    """The form of X and Y in ``fit``.
-
-    Attributes
-    ----------
-    checked_by : str
-        Name of the class that checks X, one of `CHECKERS`.
-    sparse_zeros : str or None
-        Its parameter; None if it has none.
-    learned : dict of str to object
-        Fitted attributes that describe the form, such as the number of features.
-    """
-
-    checked_by: str
-    sparse_zeros: str | None
-    learned: dict[str, Any]
-
-    @classmethod
-    def of(cls, model: Any) -> Self:
-        """Take the form that a fitted estimator of the package knows."""
-        sparse_zeros = getattr(model, "sparse_zeros", None)
-        return cls(type(model).__name__, sparse_zeros, learned_by(model))
-
-    def checker(self) -> Any:
-        """Make an estimator that can check X and give predictions the form of Y, and no more."""
-        checker: Any = CHECKERS[self.checked_by]()
-        if self.sparse_zeros is not None:
-            checker.sparse_zeros = self.sparse_zeros
-        vars(checker).update(self.learned)
-        return checker
-
-
+@stored
 @dataclass(frozen=True, eq=False)
 class CompiledParts:
     """A compiled model, except for the number of threads.
 
     Attributes
     ----------
-    input : InputForm
-        The form of X and Y.
+    input_form : InputForm
+        The form of X.
+    output_form : LabelForm, TargetForm or ClassForm
+        The form of Y.
     predictor
         Computes outputs.
     """
 
-    input: InputForm
+    input_form: InputForm
+    output_form: LabelForm | TargetForm | ClassForm
     predictor: (
         BoosterPredictor
+        | TargetPredictor
+        | ClassPredictor
         | DecisionPredictor
         | ChainPredictor
         | OrderFreePredictor
         | EstimatorPredictor
     )
+
+    def _check_state(self) -> None:
+        of_labels = (LabelForm, "n_labels")
+        kind, size = _FORMS.get(type(self.predictor), of_labels)
+        require(isinstance(self.output_form, kind), "the form of Y")
+        require(self.predictor.n_outputs == getattr(self.output_form, size), size)
+        require(not self.input_form.is_open, "the form of X")
+        require(self.predictor.n_given == self.input_form.n_features, "n_features")

@@ -1,10 +1,10 @@
 """An estimator as plain JSON, with its arrays and boosters apart.
 
-:func:`take_apart` turns an object of a known class (``known_classes.py``) into what a JSON file can
-store, and :func:`put_together` turns it back. Objects are numbered, and each refers only to earlier
-ones. So an object that occurs twice is stored once, and is one object again. Numbers, strings,
-truth values, None and lists are stored as they are. Anything else is a JSON object with one key,
-its kind:
+:func:`take_apart` turns an object of a registered class (:mod:`xdcc.base.stored`) into what a JSON
+file can store, and :func:`put_together` turns it back. Objects are numbered, and each refers only
+to earlier ones. So an object that occurs twice is stored once, and is one object again. Numbers,
+strings, truth values, None and lists are stored as they are. Anything else is a JSON object with
+one key, its kind:
 
 =============  ====================================================================
 kind           content
@@ -15,22 +15,35 @@ kind           content
 ``"array"``    the number of a NumPy array of numbers or text
 ``"values"``   shape and entries of a NumPy array of objects
 ``"booster"``  the number of a booster
-``"object"``   the number of an object of a known class
+``"object"``   the number of an object of a registered class
 =============  ====================================================================
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from xdcc.base.lazy_import import PUBLIC, LazyModule, import_package
+from xdcc.base.stored import stored_class, stored_classes, stored_name
 from xdcc.serving.archive import KINDS
-from xdcc.serving.known_classes import KNOWN_CLASSES, NAMES
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+    from sklearn import base
+else:
+    base = LazyModule("sklearn.base")
+    xgb = LazyModule("xgboost")
+
+type Upgrade = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+
+_OF_COMPILED_MODELS = "xdcc.serving.compiled_classes"
+_OF_ESTIMATORS = "xdcc.serving.all_classes"
+"""Modules that register classes."""
 
 
 @dataclass
@@ -40,7 +53,7 @@ class State:
     Attributes
     ----------
     objects : list
-        Class and attributes of every object of a known class, as JSON; the last one is the
+        Class and attributes of every object of a registered class, as JSON; the last one is the
         whole.
     arrays : sequence of arrays
         Their arrays.
@@ -50,39 +63,59 @@ class State:
 
     objects: list[Any] = field(default_factory=list)
     arrays: Sequence[NDArray[Any]] = ()
-    boosters: Sequence[xgb.Booster] = ()
+    boosters: "Sequence[xgb.Booster]" = ()
 
 
 def take_apart(value: Any) -> State:
-    """Turn an object of a known class into JSON, arrays and boosters.
+    """Turn an object of a registered class into JSON, arrays and boosters.
 
     NumPy scalars become Python's own; a generator of random numbers, a splitter and callbacks
     become None.
     Raises a TypeError, which says what and where, if something cannot be stored.
     """
+    import_module(_OF_ESTIMATORS)  # parts of one may be of any class
     apart = _TakenApart()
     apart.reference(value, type(value).__name__)
     return State(apart.objects, apart.arrays, apart.boosters)
 
 
-def put_together(state: State) -> Any:
+def put_together(state: State, upgrade: Upgrade = lambda _, attributes: attributes) -> Any:
     """Turn the result of :func:`take_apart` back into an object: the last one.
 
-    The objects of `state` are not trusted. Raises a TypeError or ValueError if a class, attribute
-    or kind of value is unknown, or something does not fit.
+    `upgrade` makes the attributes of today of those that an earlier version stored, by the name of
+    the class. The objects of `state` are not trusted. Raises a TypeError or
+    ValueError if a class, attribute or kind of value is unknown, or something does not fit.
     """
     if not isinstance(state.objects, list) or not state.objects:
         raise ValueError("there are no objects")
+    described = [_fields(entry, "class", "attributes") for entry in state.objects]
+    _import_classes(name for name, _ in described)
     made: list[Any] = []
-    for entry in state.objects:
-        name, attributes = _fields(entry, "class", "attributes")
-        if not isinstance(name, str) or name not in KNOWN_CLASSES:
-            raise ValueError(f"{name!r} is not a known class")
+    for name, attributes in described:
         if not isinstance(attributes, dict):
             raise ValueError(f"the attributes of a {name} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
-        made.append(KNOWN_CLASSES[name].make(values))
+        made.append(stored_class(stored_classes()[name]).make(upgrade(name, values)))
     return made[-1]
+
+
+def _import_classes(names: Iterable[Any]) -> None:
+    """Import what registers the classes named in a file, and stop if one is unknown.
+
+    Most files name an estimator of the package, or a compiled model. If parts are still missing,
+    all estimators are imported. A file never says what else to import: other classes have to be
+    registered before it is read.
+    """
+    wanted = dict.fromkeys(name if isinstance(name, str) else repr(name) for name in names)
+    for name in wanted.keys() & PUBLIC.keys():
+        getattr(import_package(PUBLIC[name]), name)
+    for modules in (_OF_COMPILED_MODELS, _OF_ESTIMATORS):
+        if not wanted.keys() <= stored_classes().keys():
+            import_module(modules)
+    for name in wanted:
+        if name not in stored_classes():
+            hint = ": import the module that registers it" if "." in name else ""
+            raise ValueError(f"{name!r} is not a known class{hint}")
 
 
 class _TakenApart:
@@ -94,12 +127,12 @@ class _TakenApart:
 
     def reference(self, value: Any, place: str) -> Any:
         if id(value) not in self._numbers:
-            name = NAMES[type(value)]
             attributes = {
                 key: self.plain(entry, f"{place}.{key}")
-                for key, entry in KNOWN_CLASSES[name].attributes_of(value).items()
+                for key, entry in stored_class(type(value)).attributes_of(value).items()
             }
             self._numbers[id(value)] = len(self.objects)
+            name = stored_name(type(value))
             self.objects.append({"class": name, "attributes": attributes})
         return {"object": self._numbers[id(value)]}
 
@@ -112,7 +145,7 @@ class _TakenApart:
             return value
         if isinstance(value, np.random.RandomState) or _are_callbacks(value):
             return None
-        if type(value) in NAMES:
+        if stored_name(type(value)) is not None:
             return self.reference(value, place)
         if isinstance(value, list):
             return [self.plain(entry, place) for entry in value]
@@ -149,7 +182,9 @@ def _are_callbacks(value: Any) -> bool:
 
 def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-    if isinstance(value, BaseEstimator):
+    if isinstance(value, type):
+        kind = f"the class {value.__name__}"
+    if isinstance(value, base.BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
             f"{place} is a {kind} of {library}. What it has learned can only be pickled, and "

@@ -5,13 +5,17 @@ import os
 import zipfile
 import zlib
 from importlib.metadata import version
-from typing import Any
-
-import xgboost as xgb
+from typing import TYPE_CHECKING, Any
 
 from xdcc.base.domains import Threads
+from xdcc.base.lazy_import import LazyModule
 from xdcc.base.plugin import plugin_version
-from xdcc.serving.booster_file import ModelFileError, read_booster
+from xdcc.boosting.booster_file import ModelFileError, read_booster
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+else:
+    xgb = LazyModule("xgboost")
 
 BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
@@ -41,12 +45,12 @@ def cannot_be_read(
     )
 
 
-def booster_threads(booster: xgb.Booster) -> int:
+def booster_threads(booster: "xgb.Booster") -> int:
     """Return the one setting of a booster that its file does not store."""
     return int(json.loads(booster.save_config())["learner"]["generic_param"]["nthread"])
 
 
-def stored_booster(content: bytes, n_threads: int) -> xgb.Booster:
+def stored_booster(content: bytes, n_threads: int) -> "xgb.Booster":
     """Read a booster; raise a ValueError if it is not valid."""
     try:
         return read_booster(content, {"nthread": min(max(n_threads, 0), Threads.most)})

@@ -65,7 +65,7 @@ class MarginSum(NamedTuple):
             self.parts.append(Part(model, scale))
 
     def _calibrate(self, calibration: LabelCalibration, scale: Floats) -> Floats:
-        """Add what a calibration adds; return what it multiplies by, together with `scale`."""
+        """Add the intercepts of a calibration; return its slopes times `scale`."""
         constant = calibration.constant
         start = np.where(constant.varied, calibration.intercept, logit(constant.proba))
         self.intercept[:] += scale * start

@@ -7,11 +7,11 @@ So a truncated file, or one that differs in a single bit, is refused before anyt
 The digest detects accidental corruption. It is not a signature, and proves nothing about who wrote
 the file.
 
-Nothing in a file is executed, and only objects of a closed table of classes are made
-(``known_classes.py``). A file with a correct digest is not trusted either: every size is compared
-with the size of the file before memory is allocated, every index of a tree with the tree, and
-boosters are checked before XGBoost reads them (``booster_file.py``). The same model gives the same
-bytes.
+Nothing in a file is executed, and only objects of registered classes are made
+(:mod:`xdcc.base.stored`). A file with a correct digest is not trusted either: every size is
+compared with the size of the file before memory is allocated, every index of a tree with the tree,
+and boosters are checked before XGBoost reads them (:mod:`xdcc.boosting.booster_file`). The same
+model gives the same bytes.
 
 A pipeline is stored as its last step, an estimator of ours, and a member ``steps.skops`` that is
 read only if the caller trusts it (``pipeline_file.py``).
@@ -19,7 +19,6 @@ read only if the caller trusts it (``pipeline_file.py``).
 
 import hashlib
 import json
-import numbers
 import os
 import uuid
 from collections.abc import Sequence
@@ -29,12 +28,14 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
 from xdcc.base.plugin import require_plugin
+from xdcc.base.stored import stored_name
+from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
-from xdcc.serving.booster_file import ModelFileError
 from xdcc.serving.compiled import CompiledModel
-from xdcc.serving.compiled_file import COMPILED, compiled_content, load_compiled
+from xdcc.serving.compiled_file import COMPILED, compiled_content
+from xdcc.serving.earlier_format import with_forms
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.file_parts import (
     BROKEN,
@@ -44,14 +45,13 @@ from xdcc.serving.file_parts import (
     stored_booster,
     versions,
 )
-from xdcc.serving.known_classes import MODELS
 from xdcc.serving.pipeline_file import other_steps, with_other_steps
 
-FORMAT_VERSION = 2
-"""Version of the file format, increased when an older :func:`load_model` would misread a file."""
+FORMAT_VERSION = 3
+"""Version of the file format, increased when an older `load_model` would misread a file."""
 
-OLDEST_FORMAT = max(2, FORMAT_VERSION - 1)
-"""The oldest format that is read, the one before; format 1 was in no release."""
+OLDEST_FORMAT = FORMAT_VERSION - 1
+"""The oldest format that is read, the one before (``earlier_format.py``)."""
 
 _MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 2**25
@@ -109,6 +109,7 @@ def save_model(
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
     >>> save_model(model, "model.xdcc")
+    >>> from xdcc.serving import load_model
     >>> bool((load_model("model.xdcc").predict(data.X) == model.predict(data.X)).all())
     True
     """
@@ -125,72 +126,9 @@ def save_model(
         raise ModelFileError(f"{target} cannot be written: {error}") from error
 
 
-def load_model(
-    path: str | os.PathLike[str],
-    *,
-    compiled: bool = False,
-    max_bytes: int | None = None,
-    trusted: Sequence[str] | None = None,
-) -> Any:
-    """Read a trained estimator from a file of :func:`save_model`.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    compiled : bool, default=False
-        Whether to return a :class:`CompiledModel`. The file of one is mapped into memory, which
-        takes milliseconds; an estimator is compiled.
-    max_bytes : int, optional
-        Limit on the size of the file, packed and unpacked; no more bytes are read. In any case a
-        file unpacks to at most 100 times its size.
-    trusted : sequence of str, optional
-        Names of types that you trust in the steps of a pipeline, beside those that skops trusts by
-        itself. Steps that skops makes are not checked as estimators of xdcc are, so None refuses
-        pipelines.
-
-    Returns
-    -------
-    estimator, CompiledModel or Pipeline
-        An object of the same class, arguments and attributes. Its predictions are equal bit for
-        bit.
-
-    Raises
-    ------
-    ModelFileError
-        If the file does not exist, is not a model file, is truncated, altered or too large, has
-        another format, or holds something that the installed versions cannot read; or a compiled
-        model without ``compiled=True``, or a pipeline with types that are not `trusted`.
-    ImportError
-        If it holds a pipeline and skops is not installed.
-    TypeError
-        If an estimator cannot be compiled, with ``compiled=True``.
-    ValueError
-        If `max_bytes` is not a positive whole number.
-    PluginMissingError
-        If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
-        a model for an XGBoost without it.
-
-    Notes
-    -----
-    Do not write to the file of a compiled model while it is loaded, since its pages are read when
-    they are needed: replace it, as :func:`save_model` does.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> _ = Path("model.xdcc").write_bytes(b"something else")
-    >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    xdcc.serving.booster_file.ModelFileError: ...
-    """
-    if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
-        raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")
-    if compiled:
-        found = load_compiled(Path(path), max_bytes)
-        if found is not None:
-            return found
-    content = _checked_content(Path(path), max_bytes)
+def load_estimator(path: Path, max_bytes: int | None, trusted: Sequence[str] | None) -> Any:
+    """Read a trained estimator, or a pipeline, as :func:`~xdcc.serving.load_model` does."""
+    content = _checked_content(path, max_bytes)
     require_plugin("load_model")
     written_by = "unknown versions"
     try:
@@ -212,12 +150,12 @@ def load_model(
     except BROKEN as error:
         # The checksum is correct, so other versions or other code wrote this.
         raise cannot_be_read(path, written_by, error) from error
-    return CompiledModel(model) if compiled else model
+    return model
 
 
 def _archive(whole: Any) -> bytes:
     model = whole[-1] if type(whole) is Pipeline else whole
-    if type(model) not in MODELS:
+    if not _is_model(model):
         raise TypeError(
             f"save_model takes a fitted estimator of xdcc, not {type(model).__module__}."
             f"{type(model).__name__}, alone or as the last step of a pipeline. A chain trained on "
@@ -250,6 +188,11 @@ def _archive(whole: Any) -> bytes:
         members[_BOOSTER.format(number)] = bytes(booster.save_raw("ubj"))
     content = pack(members, _MARK + b"0" * _DIGEST_LENGTH)[:-_DIGEST_LENGTH]
     return content + _digest(content)
+
+
+def _is_model(value: Any) -> bool:
+    """Whether it is an estimator that a file can hold as a whole."""
+    return isinstance(value, CheckedEstimator) and stored_name(type(value)) is not None
 
 
 def _checked_content(path: Path, max_bytes: int | None) -> bytes:
@@ -314,9 +257,10 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
                 stored_booster(archive.read(name), n)
                 for name, n in zip(boosters, threads, strict=True)
             ],
-        )
+        ),
+        *([with_forms] if manifest["format_version"] < FORMAT_VERSION else []),
     )
-    if type(model) not in MODELS:
+    if not _is_model(model):
         raise ValueError(f"it holds a {type(model).__name__}, which is not an estimator of xdcc")
     check_is_fitted(model)
     return model

@@ -14,10 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
+from xdcc.boosting.booster_file import read_booster
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.decision.cuts import Floats
-from xdcc.serving.booster_file import read_booster
 from xdcc.serving.margin_sum import Part, has_second_level, margin_sum
 
 _INSTEAD = "use CompiledModel, to_onnx or save_model"
@@ -33,7 +39,8 @@ def to_forest(model: Any) -> xgb.Booster:
     ----------
     model : estimator
         A fitted MultiLabelXGBClassifier or DistilledClassifier; or a TunedDecisionClassifierCV or
-        MultiLabelClassifier, all members of which are boosters. It is not changed.
+        MultiLabelClassifier, all members of which are boosters; or a MultiTargetXGBRegressor or
+        MultiClassXGBClassifier. It is not changed.
 
     Returns
     -------
@@ -43,7 +50,9 @@ def to_forest(model: Any) -> xgb.Booster:
         probabilities. Margins are sums in single precision: they differ from those of the model by
         its rounding, less than 1e-5 for a few thousand trees. The decision rule is not part of it:
         ``model.rule_.predict`` makes labels of the probabilities. Categories are expected as their
-        positions in `categories_` of the boosters.
+        positions in `categories_` of the boosters. A booster of targets or classes keeps its own
+        objective: `predict` gives targets, `(n_samples, n_targets)`, or the probabilities of the
+        classes.
 
     Raises
     ------
@@ -66,6 +75,9 @@ def to_forest(model: Any) -> xgb.Booster:
     >>> (model.rule_.predict(forest.inplace_predict(data.X)) == model.predict(data.X)).all()
     np.True_
     """
+    if isinstance(model, MultiTargetXGBRegressor | MultiClassXGBClassifier):
+        check_is_fitted(model)
+        return model._booster_that_predicts()
     total = margin_sum(model, why_no_booster)
     found = scaled_trees(total.parts)
     joined = _read(total.parts[0].model)  # names and types of features are the same in all
@@ -136,14 +148,14 @@ def scaled_trees(parts: Sequence[Part]) -> ScaledTrees:
     return ScaledTrees(trees, start)
 
 
-def trees_of(model: MultiLabelXGBClassifier) -> ScaledTrees:
+def trees_of(model: SingleBooster) -> ScaledTrees:
     """Read the trees of a booster as they are, those without a test, too, and what it starts from.
 
     XGBoost says what it predicts with a leaf of zeros: NumPy's logarithm is rounded in another way.
     """
     read = _read(model)
     trees = read["learner"]["gradient_booster"]["model"]["trees"]
-    _put_trees(read, [single_leaf(np.zeros(model.n_labels_))])
+    _put_trees(read, [single_leaf(np.zeros(model._n_outputs))])
     row = np.zeros((1, model.n_features_in_), np.float32)
     start = read_booster(json.dumps(read).encode()).inplace_predict(
         row, predict_type="margin", validate_features=False
@@ -151,7 +163,7 @@ def trees_of(model: MultiLabelXGBClassifier) -> ScaledTrees:
     return ScaledTrees(trees, start.reshape(-1).astype(np.float64))
 
 
-def _read(model: MultiLabelXGBClassifier) -> dict[str, Any]:
+def _read(model: SingleBooster) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(model._booster_that_predicts().save_raw("json"))
     return found
 
@@ -194,7 +206,7 @@ def _put_leaves(tree: dict[str, Any], values: NDArray[np.float32]) -> None:
         conditions = np.array(tree["split_conditions"], np.float32)
         conditions[is_leaf(tree)] = values[:, 0]
         tree["split_conditions"] = conditions.tolist()
-    # Optimal values of the nodes, without scale; nothing predicts with them.
+    # Optimal values of the nodes before scaling; prediction does not use them.
     tree["base_weights"] = [0.0] * len(tree["left_children"])
 
 

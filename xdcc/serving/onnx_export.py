@@ -20,26 +20,25 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.mixture import Member
 from xdcc.base.margins import LIMITS
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
+from xdcc.boosting.output_predictors import TargetPredictor
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.decision import ThresholdClassifier
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import RuleClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.forest.forest import ExtraTrees
-from xdcc.forest.leaves import leaf_shares
 from xdcc.linear import LogisticLabels
+from xdcc.prediction.builder import LayoutBuilder
+from xdcc.prediction.layout import Layout
 from xdcc.serving.margin_sum import MarginSum, has_second_level, margin_sum
-from xdcc.serving.one_forest import single_leaf, trees_of
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
-from xdcc.serving.onnx_trees import (
-    Nodes,
-    add_trees,
-    booster_nodes,
-    forest_nodes,
-    known_shares,
-)
+from xdcc.serving.onnx_trees import Nodes, add_trees, known_shares, tree_nodes
 
 _MEMBERS = (MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels)
 
@@ -52,7 +51,8 @@ def to_onnx(model: Any) -> Any:
     model : estimator
         A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier or LogisticLabels; a
         TunedDecisionClassifierCV or ThresholdClassifier around one of these; a
-        MultiLabelClassifier or a DistilledClassifier. It is not changed.
+        MultiLabelClassifier or a DistilledClassifier; a MultiTargetXGBRegressor or a
+        MultiClassXGBClassifier. It is not changed.
 
     Returns
     -------
@@ -62,6 +62,10 @@ def to_onnx(model: Any) -> Any:
         "probabilities", float32; and "margins", float32, log-odds after calibration. If Y had one
         dimension, 1 is the second of `classes_`. Names of labels and features are in
         `metadata_props`, as JSON.
+
+        A regressor has the output "targets", float32, `(n_samples, n_targets)`; a classifier of
+        many classes "labels", int64, the position of the class in `classes_`, `(n_samples, 1)`, and
+        "probabilities" of the classes, float32.
 
     Raises
     ------
@@ -101,6 +105,8 @@ def to_onnx(model: Any) -> Any:
     np.True_
     """
     graph = Graph()
+    if type(model) in (MultiTargetXGBRegressor, MultiClassXGBClassifier):
+        return _of_outputs(graph, model)
     inner = model
     if type(model) is ThresholdClassifier:
         check_is_fitted(model, "thresholds_")
@@ -120,7 +126,31 @@ def to_onnx(model: Any) -> Any:
     graph.output("labels", labels, np.int64, n_labels)
     graph.output("probabilities", proba, np.float32, n_labels)
     graph.output("margins", margins, np.float32, n_labels)
-    names = {"label_names": inner.label_names_}
+    return _named(graph, model, inner, inner.label_names_)
+
+
+def _of_outputs(graph: Graph, model: MultiTargetXGBRegressor | MultiClassXGBClassifier) -> Any:
+    """Convert a model of targets or of classes."""
+    check_is_fitted(model)
+    reason = _why_no_numbers(model)
+    if reason is not None:
+        raise TypeError(f"{reason}.")
+    margins = _add_booster(graph, graph.input("X", np.float32, model.n_features_in_), model)
+    predictor: Any = model._predictor()
+    if isinstance(predictor, TargetPredictor):
+        inverse = {"log": "Exp", "logit": "Sigmoid", "identity": "Identity"}[predictor.link]
+        graph.output("targets", graph.add(inverse, margins), np.float32, model._n_outputs)
+    else:
+        best = graph.add("ArgMax", margins, axis=1, keepdims=1)
+        graph.output("labels", best, np.int64, 1)
+        proba = graph.add("Softmax", margins, axis=1)
+        graph.output("probabilities", proba, np.float32, model._n_outputs)
+    return _named(graph, model, model, model._output_names)
+
+
+def _named(graph: Graph, model: Any, inner: Any, label_names: Any) -> Any:
+    """Make the model of a graph, with the names of labels and features."""
+    names = {"label_names": label_names}
     if hasattr(inner, "feature_names_in_"):
         names["feature_names"] = inner.feature_names_in_
     properties = {key: json.dumps([str(name) for name in found]) for key, found in names.items()}
@@ -134,19 +164,28 @@ def _why_not(member: Any) -> str | None:
     if type(member) not in _MEMBERS:
         can = "boosters, extra trees, linear models, their mixtures and decision rules"
         return f"{type(member).__name__} has no form as a graph of ONNX; to_onnx takes {can}"
+    return _why_no_numbers(member)
+
+
+def _why_no_numbers(member: Any) -> str | None:
+    """Say that a column of X is categorical; None if none is."""
     categories = getattr(member, "categories_", {})
     if categories:
         column = next(iter(categories))
         names = getattr(member, "feature_names_in_", None)
         named = f"Column {column}" if names is None else f"The column {str(names[column])!r}"
         return f"{named} of X is categorical: trees of ONNX test numbers only"
+    if type(member) is SketchedExtraTreesClassifier:
+        discrete = np.flatnonzero(np.diff(member.forest_.category_start))
+        if len(discrete):
+            return f"Column {discrete[0]} of X has categories: trees of ONNX test numbers only"
     return None
 
 
 def _add_proba(graph: Graph, X: str, model: Any, margins: str) -> str:
     """Add probabilities, float64: those of extra trees are not the logistic function of margins."""
     if type(model) is SketchedExtraTreesClassifier:
-        return _add_frequencies(graph, X, model.forest_)
+        return _add_frequencies(graph, X, _forest_layout(model))
     proba = graph.add("Sigmoid", margins)
     if isinstance(model, RuleClassifier):
         return _with_constants(graph, proba, model.calibration_.constant.proba, np.float64)
@@ -186,14 +225,17 @@ def _add_margins_of(graph: Graph, X: str, model: Any) -> str:
     return _add_two_levels(graph, X, model)
 
 
-def _add_booster(graph: Graph, X: str, model: MultiLabelXGBClassifier) -> str:
+def _add_booster(graph: Graph, X: str, model: SingleBooster) -> str:
     """Add the sum over a start and trees, in their order, float64."""
     if getattr(model, "sparse_X_", False):
         zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
         X = graph.add("Where", graph.add("Equal", X, zero), missing, X)
-    trees, start = trees_of(model)
-    nodes, values = booster_nodes([single_leaf(start), *trees])
-    return graph.cast(add_trees(graph, X, nodes, values, "BRANCH_LT"), np.float64)
+    layout = model._layout()
+    [part] = layout.trees
+    values = np.vstack((layout.leaf_value.reshape(-1, layout.width), part.start))
+    # The start is a tree of a single leaf, before all others.
+    nodes = tree_nodes(layout, np.append(~(len(values) - 1), layout.root))
+    return graph.cast(add_trees(graph, X, nodes, values[:, : layout.n_labels]), np.float64)
 
 
 def _add_two_levels(graph: Graph, X: str, model: MultiLabelClassifier) -> str:
@@ -226,7 +268,7 @@ def _weighted(graph: Graph, shares: Sequence[float], margins: Sequence[str]) -> 
 
 
 def _calibrated(graph: Graph, calibration: LabelCalibration, margins: str) -> str:
-    """Add what `LabelCalibration.margins` does."""
+    """Add the operators of `LabelCalibration.margins`."""
     scaled = graph.add("Mul", margins, graph.constant(calibration.slope, np.float64))
     shifted = graph.add("Add", scaled, graph.constant(calibration.intercept, np.float64))
     constant = calibration.constant
@@ -235,11 +277,11 @@ def _calibrated(graph: Graph, calibration: LabelCalibration, margins: str) -> st
 
 def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> str:
     """Add smoothed log-odds, see `SketchedExtraTreesClassifier._margins`."""
-    forest = model.forest_
-    n_trees = len(forest.start) - 1
+    layout = _forest_layout(model)
+    n_trees = len(layout.root)
     share = graph.constant(n_trees / (n_trees + 1), np.float64)
-    of_mean = graph.constant(forest.labels.mean / (n_trees + 1), np.float64)
-    frequencies = _add_frequencies(graph, X, forest)
+    of_mean = graph.constant(layout.trees[0].mean / (n_trees + 1), np.float64)
+    frequencies = _add_frequencies(graph, X, layout)
     proba = graph.add("Add", graph.add("Mul", frequencies, share), of_mean)
     limits = (graph.constant(limit, np.float64) for limit in LIMITS)
     proba = graph.add("Clip", proba, *limits)
@@ -247,23 +289,32 @@ def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> st
     return graph.add("Log", graph.add("Div", proba, absent))
 
 
-def _add_frequencies(graph: Graph, X: str, forest: ExtraTrees) -> str:
-    """Add mean frequencies of the labels in the leaves, float64, see `mean_proba`."""
-    nodes, shares = forest_nodes(forest), leaf_shares(forest)
-    of_known = known_shares(shares)
-    n_trees = len(forest.start) - 1
+def _forest_layout(model: SketchedExtraTreesClassifier) -> Layout:
+    """Flatten a forest."""
+    builder = LayoutBuilder(model.n_features_in_, model.n_labels_)
+    model._add_to(builder)
+    return builder.build(None)
+
+
+def _add_frequencies(graph: Graph, X: str, layout: Layout) -> str:
+    """Add mean frequencies of the labels in the leaves of a forest, float64, see `mean_proba`."""
+    nodes, n_trees = tree_nodes(layout, layout.root), len(layout.root)
+    shape = len(layout.leaf_start) - 1, 2 * layout.n_labels
+    shares = sparse.csr_array((layout.leaf_share, layout.leaf_label, layout.leaf_start), shape)
+    of_positive = shares[:, : layout.n_labels]
+    of_known = known_shares(shares[:, layout.n_labels :])
     one = graph.constant(1, np.float64)
     if of_known is None:
-        summed = _add_shares(graph, X, nodes, shares.positive, n_trees)
+        summed = _add_shares(graph, X, nodes, of_positive, n_trees)
         mean = graph.add("Div", summed, graph.constant(n_trees, np.float64))
         return graph.add("Min", mean, one)
-    both = sparse.csr_array(sparse.hstack((shares.positive, of_known)))
+    both = sparse.csr_array(sparse.hstack((of_positive, of_known)))
     summed = _add_shares(graph, X, nodes, both, n_trees)
     positive, known = graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2)
     is_known = graph.add("Greater", known, graph.constant(0, np.float64))
     weight = graph.add("Where", is_known, known, one)
     mean = graph.add("Min", graph.add("Div", positive, weight), one)
-    return graph.add("Where", is_known, mean, graph.constant(forest.labels.mean, np.float64))
+    return graph.add("Where", is_known, mean, graph.constant(layout.trees[0].mean, np.float64))
 
 
 def _add_shares(graph: Graph, X: str, nodes: Nodes, shares: sparse.csr_array, n_trees: int) -> str:
@@ -278,9 +329,9 @@ def _add_shares(graph: Graph, X: str, nodes: Nodes, shares: sparse.csr_array, n_
     rest = shares - multiple
     rest.eliminate_zeros()
     if not rest.nnz:
-        return graph.cast(add_trees(graph, X, nodes, multiple, "BRANCH_LEQ"), np.float64)
+        return graph.cast(add_trees(graph, X, nodes, multiple), np.float64)
     both = sparse.csr_array(sparse.hstack((multiple, rest)))
-    summed = graph.cast(add_trees(graph, X, nodes, both, "BRANCH_LEQ"), np.float64)
+    summed = graph.cast(add_trees(graph, X, nodes, both), np.float64)
     return graph.add("Add", *graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2))
 
 

@@ -19,7 +19,7 @@ _LISTS = {"i": "INTS", "f": "FLOATS", "S": "STRINGS"}
 class Graph:
     """Operators, constants, inputs and outputs of an ONNX model.
 
-    Values are known by their names.
+    Values are referred to by their names.
 
     Raises
     ------

@@ -7,18 +7,11 @@ one of the lower index.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from xdcc.decision.constrained_rule import ConstrainedRule
+from xdcc.decision.known_labelset_rules import F1Maximiser, FittedLabelset, MostProbableLabelset
 from xdcc.decision.labelsets import KnownLabelsets, LabelsetPosterior
-from xdcc.decision.rules import (
-    CommonThreshold,
-    ConstrainedRule,
-    F1Maximiser,
-    FittedLabelset,
-    LabelWise,
-    LeastCost,
-    MostProbableLabelset,
-    Rule,
-    ThresholdPerLabel,
-)
+from xdcc.decision.rule import Rule
+from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.serving.onnx_graph import Graph
 
 
@@ -53,7 +46,7 @@ def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
         own = add_thresholds(graph, graph.add("Sigmoid", margins), thresholds)
         own = graph.cast(own, np.int64)
         return str(graph.add("Where", graph.constant(is_constrained), own, labels))
-    if isinstance(rule, LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel):
+    if isinstance(rule, ThresholdRule):
         return add_thresholds(graph, graph.add("Sigmoid", margins), rule._thresholds())
     if isinstance(rule, MostProbableLabelset):
         return _most_probable(graph, rule.known, rule.prior, margins)

@@ -1,24 +1,20 @@
 """Trees as ONNX has them: ``TreeEnsembleRegressor``, with a value for every label in each leaf.
 
-XGBoost goes left where ``x < threshold``, extra trees where ``x <= threshold``, both in single
-precision, as the operator compares (``BRANCH_LT`` and ``BRANCH_LEQ``). The first child is the true
-branch; missing values follow it where ``nodes_missing_value_tracks_true`` is 1.
+Flat trees go to their first child where ``x < threshold`` in single precision, as the operator
+compares (``BRANCH_LT``). That child is the true branch; missing values follow it where
+``nodes_missing_value_tracks_true`` is 1.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.forest._sketched_growing import KINDS
-from xdcc.forest.forest import ExtraTrees
-from xdcc.forest.leaves import LeafShares
-from xdcc.serving.one_forest import is_leaf, leaf_values
+from xdcc.prediction.layout import Layout
 from xdcc.serving.onnx_graph import Graph
 
-type Ints = NDArray[np.int64]
+type Ints = NDArray[np.integer]
 
 _ROUNDING = 1e-9
 """Leaves below this share of the weight are dropped."""
@@ -51,7 +47,7 @@ class Nodes(NamedTuple):
 
 
 def add_trees(
-    graph: Graph, X: str, nodes: Nodes, values: NDArray[np.floating] | sparse.csr_array, test: str
+    graph: Graph, X: str, nodes: Nodes, values: NDArray[np.floating] | sparse.csr_array
 ) -> str:
     """Add trees to a graph.
 
@@ -65,8 +61,6 @@ def add_trees(
         At least one.
     values : float array or CSR array of shape (n_leaves, n_targets)
         Values of the leaves.
-    test : {"BRANCH_LT", "BRANCH_LEQ"}
-        When the first child is taken.
 
     Returns
     -------
@@ -82,7 +76,7 @@ def add_trees(
     of_leaf = np.flatnonzero(at_leaf)[np.append(entries.row, silent)]
     target = np.append(entries.col, np.zeros_like(silent))
     weight = np.append(entries.data, np.zeros(len(silent))).astype(np.float32)
-    modes = np.where(at_leaf, b"LEAF", test.encode())
+    modes = np.where(at_leaf, b"LEAF", b"BRANCH_LT")
     return graph.add_ml(
         "TreeEnsembleRegressor",
         X,
@@ -124,89 +118,51 @@ def _with_tests(nodes: Nodes) -> Nodes:
     return Nodes(*(np.insert(np.asarray(own), at + 1, more) for own, more in joined))
 
 
-def booster_nodes(
-    trees: Sequence[dict[str, Any]],
-) -> tuple[Nodes, NDArray[np.float32]]:
-    """Read trees in XGBoost's JSON; return their nodes and the values of their leaves.
+def tree_nodes(layout: Layout, root: Ints) -> Nodes:
+    """Read trees from a flat model.
 
-    Raises a TypeError that names a feature whose categories are tested: ONNX has no sets of
-    categories.
+    Parameters
+    ----------
+    layout : Layout
+        The flat model, whose trees test numbers only: ONNX has no sets of categories.
+    root : int array of shape (n_trees,)
+        Its `root`, or this with further trees, leaves only.
+
+    Returns
+    -------
+    Nodes
+        A leaf has the row of its number.
     """
-    columns: list[tuple[Any, ...]] = []
-    values = []
-    n_leaves = 0
-    for number, tree in enumerate(trees):
-        if any(tree["split_type"]):
-            feature = tree["split_indices"][tree["split_type"].index(1)]
-            raise TypeError(
-                f"Column {feature} of X has categories: a test of ONNX's trees compares numbers."
-            )
-        left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
-        leaf = np.full(len(left), -1)
-        at_leaf = is_leaf(tree)
-        of_tree = leaf_values(tree)
-        rows = right[at_leaf] if "leaf_weights" in tree else np.arange(len(of_tree))
-        leaf[at_leaf] = n_leaves + rows
-        n_leaves += len(of_tree)
-        values.append(of_tree)
-        kept = _reachable(left, right)
-        columns.append(
-            (
-                np.full(len(kept), number),
-                kept,
-                np.where(at_leaf, 0, left)[kept],
-                np.where(at_leaf, 0, right)[kept],
-                np.where(at_leaf, 0, tree["split_indices"])[kept],
-                np.where(at_leaf, 0, np.array(tree["split_conditions"], np.float32))[kept],
-                np.array(tree["default_left"], bool)[kept],
-                leaf[kept],
-            )
-        )
-    joined = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Nodes(*joined), np.concatenate(values)
-
-
-def _reachable(left: Ints, right: Ints) -> Ints:
-    """Find the nodes that have not been pruned away, in ascending order."""
-    found, level = [], np.zeros(1, np.int64)
-    while len(level):
-        found.append(level)
-        tests = level[left[level] >= 0]
-        level = np.concatenate((left[tests], right[tests]))
-    return np.sort(np.concatenate(found))
-
-
-def forest_nodes(forest: ExtraTrees) -> Nodes:
-    """Read the nodes of extra trees; a leaf has the row of its number.
-
-    Raises a TypeError that names a feature whose categories are tested.
-    """
-    categories = forest.kind == KINDS["categories"]
-    if categories.any():
-        raise TypeError(
-            f"Column {forest.feature[categories][0]} of X has categories: a test of ONNX's trees "
-            "compares numbers."
-        )
-    at_leaf = forest.kind == KINDS["leaf"]
-    sizes = np.diff(forest.start)
-    tree = np.repeat(np.arange(len(sizes)), sizes)
-    root = np.repeat(forest.start[:-1], sizes)
-    child = np.where(at_leaf, 0, forest.child - root)
-    return Nodes(
-        tree,
-        np.arange(len(tree)) - root,
-        child,
-        np.where(at_leaf, 0, child + 1),
-        np.where(at_leaf, 0, forest.feature).astype(np.int64),
-        np.where(at_leaf, np.float32(0), forest.threshold),
-        ~at_leaf & (forest.missing == 0),
-        np.where(at_leaf, forest.child, -1).astype(np.int64),
+    slot, children = layout.nodes[:, 1], layout.nodes[:, 2:].astype(np.int64)
+    alone, tested = np.flatnonzero(root < 0), np.flatnonzero(root >= 0)
+    n_tests = np.diff(np.append(root[tested], len(slot)))
+    of_test = np.repeat(np.arange(len(tested)), n_tests)
+    begin = root[tested][of_test, np.newaxis]
+    at_leaf = children < 0
+    # In a tree, leaves come after the tests. There is one more of them, so that `begin` plus the
+    # number of trees before it are in other trees.
+    place = np.cumsum(at_leaf).reshape(at_leaf.shape) - 1 - begin - of_test[:, np.newaxis]
+    number = np.where(at_leaf, n_tests[of_test, np.newaxis] + place, children - begin)
+    tree = tested[of_test]
+    n_leaves = len(alone) + int(at_leaf.sum())
+    zero = np.zeros(n_leaves, np.int64)
+    joined = Nodes(
+        np.concatenate((tree, alone, np.repeat(tree, 2)[at_leaf.ravel()])),
+        np.concatenate((np.arange(len(slot)) - begin[:, 0], 0 * alone, number[at_leaf])),
+        np.append(number[:, 0], zero),
+        np.append(number[:, 1], zero),
+        np.append(layout.slot_feature[slot].astype(np.int64), zero),
+        np.append(layout.nodes[:, 0].view(np.float32), np.zeros(n_leaves, np.float32)),
+        np.append(layout.slot_missing[slot] < 0, zero > 0),
+        np.concatenate((np.full(len(slot), -1), ~root[alone], ~children[at_leaf])),
     )
+    order = np.lexsort((joined.node, joined.tree))
+    return Nodes._make(column[order] for column in joined)
 
 
-def known_shares(shares: LeafShares) -> sparse.csr_array | None:
+def known_shares(unknown: sparse.csr_array) -> sparse.csr_array | None:
     """Compute the share of each leaf in which a label is known; None if all are, everywhere."""
-    if not shares.unknown.nnz:
+    if not unknown.nnz:
         return None
-    dense = 1 - shares.unknown.toarray()
+    dense = 1 - unknown.toarray()
     return sparse.csr_array(np.where(dense > _ROUNDING, dense, 0))

@@ -9,8 +9,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import Archive
-from xdcc.serving.booster_file import ModelFileError
 
 _PARAMS = ("verbose", "transform_input")
 """Parameters that are stored of a pipeline beside its steps."""

@@ -1,4 +1,4 @@
-"""A trained chain on plain XGBoost, without xdcc and without its patched XGBoost.
+"""A trained chain or booster on plain XGBoost, without xdcc and without its patched XGBoost.
 
 This file is self-contained: it needs NumPy and XGBoost, and SciPy (a dependency of XGBoost) for
 sparse rows. ``xdcc.serving.to_stock`` puts a copy of it beside the boosters that it exports:
@@ -37,7 +37,7 @@ except ImportError:  # a copy of this file where xdcc is not installed
         """Trust a booster, which only xdcc can check."""
 
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _LARGEST_SETTINGS = 2**25
 """Limit on the size of ``chain.json`` in bytes."""
@@ -50,7 +50,7 @@ class ExportError(ValueError):
 
 
 class StockChain:
-    """A chain exported by ``xdcc.serving.to_stock``.
+    """A chain, or a booster of labels, targets or classes, exported by ``xdcc.serving.to_stock``.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class StockChain:
     Attributes
     ----------
     label_names : list of str
-        Names of the labels, in the order of the predictions' columns.
+        Names of the labels, targets or classes, in the order of the predictions' columns.
     feature_names : list of str or None
         Names of the features, if the chain was trained on a DataFrame with names.
     classes : array of shape (n_classes,) or None
-        Classes of a target of one dimension; None if the labels were a matrix.
+        Classes of a target of one dimension; None if the labels were a matrix, or numbers.
 
     Raises
     ------
@@ -112,7 +112,7 @@ class StockChain:
         ]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels, or classes.
+        """Predict labels, classes, or targets.
 
         Parameters
         ----------
@@ -122,13 +122,20 @@ class StockChain:
         Returns
         -------
         int array of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Zeros and ones; classes, if the chain was trained on one dimension.
+            Zeros and ones; classes, if the chain was trained on one dimension. Targets are float64,
+            in the form of Y.
 
         Raises
         ------
         ValueError
             If X has other columns than the training data.
         """
+        if self._settings["output"] == "targets":
+            targets = self._output(X).astype(np.float64)
+            return targets[:, 0] if self._settings["one_target"] else targets
+        if self._settings["output"] == "classes":
+            assert self.classes is not None
+            return self.classes[self._output(X).argmax(axis=1)]
         proba = self._label_proba(X)
         rule = self._settings["prediction"], self._settings["cumulation"]
         is_present = proba > 0.5 if rule == ("cumulated", "authors") else proba >= 0.5
@@ -158,13 +165,31 @@ class StockChain:
         ------
         ValueError
             If X has other columns than the training data.
+        TypeError
+            If the booster predicts targets.
         """
+        if self._settings["output"] == "targets":
+            raise TypeError("The booster predicts numbers, not probabilities.")
+        if self._settings["output"] == "classes":
+            return self._output(X)
         proba = self._label_proba(X)
         if self.classes is None:
             return proba
         if len(self.classes) == 1:
             return np.ones_like(proba)
         return np.concatenate((1 - proba, proba), axis=1)
+
+    def _output(self, X: Any) -> NDArray[np.float32]:
+        """Predict targets, or probabilities of classes, by the only booster."""
+        [[booster]] = self._rounds
+        found: NDArray[np.float32] = booster.inplace_predict(
+            self._features(X), validate_features=False, strict_shape=True
+        )
+        if found.shape[1] != len(self.label_names):
+            raise ExportError(
+                f"A booster has {found.shape[1]} outputs; chain.json names {len(self.label_names)}."
+            )
+        return found
 
     def _label_proba(self, X: Any) -> NDArray[np.float32]:
         X = self._features(X)
@@ -179,7 +204,7 @@ class StockChain:
             proba = np.zeros((n_samples, n_labels + self._settings["end_label"]), dtype=np.float32)
             proba[going] = _mean_proba(boosters, self._joined(X[going], P[going]), proba.shape[1])
             is_open = np.isnan(P)
-            # Rows that have ended have a proba of zero, which is no new maximum.
+            # Rows that have ended have a proba of zero, so it is not a new maximum.
             np.maximum(running, proba[:, :n_labels], out=running, where=is_open)
             if self._settings["end_label"]:
                 end = proba[:, -1]
@@ -419,8 +444,8 @@ def _is_list_of(value: Any, *types: type) -> bool:
 
 
 def _are_classes(value: Any, settings: Any) -> bool:
-    if value is None:
-        return True
+    if value is None or settings["output"] == "targets":
+        return value is None and settings["output"] != "classes"
     if not isinstance(value, dict) or set(value) != {"dtype", "values"}:
         return False
     dtype, values = value["dtype"], value["values"]
@@ -428,8 +453,11 @@ def _are_classes(value: Any, settings: Any) -> bool:
         isinstance(dtype, str)
         and re.fullmatch(r"[<>|=]?([biuf][1248]|f16|U[0-9]{1,6}|O)", dtype) is not None
         and _is_list_of(values, *_PLAIN)
-        and len(values) in (1, 2)
-        and len(settings["label_names"]) == 1
+        and (
+            len(values) == len(settings["label_names"]) > 1
+            if settings["output"] == "classes"
+            else len(values) in (1, 2) and len(settings["label_names"]) == 1
+        )
     )
 
 
@@ -456,6 +484,8 @@ def _are_rounds(value: Any, _: Any) -> bool:
 _SETTINGS: dict[str, Callable[[Any, Any], bool]] = {
     "xgboost": lambda v, _: isinstance(v, str) and re.match(r"[0-9]{1,6}\.", v) is not None,
     "label_names": lambda v, _: _is_list_of(v, str) and len(v) > 0,
+    "output": lambda v, _: v in ("labels", "targets", "classes"),
+    "one_target": lambda v, s: isinstance(v, bool) and (not v or len(s["label_names"]) == 1),
     "classes": _are_classes,
     "n_features": lambda v, _: _is_number(v, 1),
     "feature_names": lambda v, s: v is None or (_is_list_of(v, str) and len(v) == s["n_features"]),
@@ -471,7 +501,9 @@ _SETTINGS: dict[str, Callable[[Any, Any], bool]] = {
     "labels_per_round": lambda v, _: _is_number(v, 1),
     "prediction": lambda v, _: v in ("cumulated", "standard"),
     "cumulation": lambda v, _: v in ("equation9", "authors"),
-    "rounds": _are_rounds,
+    "rounds": lambda v, s: (
+        _are_rounds(v, s) and (s["output"] == "labels" or list(map(len, v)) == [1])
+    ),
 }
 """Checks of the settings as `to_stock` writes them; each may use those before it."""
 

@@ -4,7 +4,7 @@
 settings of the chain's loop and the SHA-256 of each booster (``chain.json``), and the loop itself:
 a copy of ``stock_chain.py``, which needs only NumPy and XGBoost. A single multi-label booster is
 exported as a chain of one round without label features, whose cumulated prediction is that of the
-booster.
+booster. Boosters of targets and classes predict as they are.
 
 :func:`stock_booster` rewrites a booster. The plugin's trees are XGBoost's own, with a value per
 label in each leaf, and a `base_score` per label is stored as XGBoost stores it. Parameters of the
@@ -32,7 +32,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.labels import Classes
-from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting import (
+    MultiClassXGBClassifier,
+    MultiLabelXGBClassifier,
+    MultiTargetXGBRegressor,
+)
+from xdcc.boosting.single_booster import SingleBooster
 from xdcc.chain import DynamicChainClassifier
 from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving import stock_chain
@@ -41,7 +46,7 @@ from xdcc.serving.one_forest import to_forest
 
 
 def to_stock(
-    model: DynamicChainClassifier | MultiLabelXGBClassifier, directory: str | os.PathLike[str]
+    model: DynamicChainClassifier | SingleBooster, directory: str | os.PathLike[str]
 ) -> None:
     """Export a trained estimator for XGBoost without the plugin.
 
@@ -52,7 +57,8 @@ def to_stock(
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
+    model : DynamicChainClassifier, MultiLabelXGBClassifier, MultiTargetXGBRegressor or \
+MultiClassXGBClassifier
         A fitted estimator; it is not changed. The current `prediction` and `cumulation` of a chain
         are exported.
     directory : path-like
@@ -114,8 +120,16 @@ def _save_stock(booster: xgb.Booster, path: Path) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+_OUTPUTS = {
+    MultiLabelXGBClassifier: "labels",
+    MultiTargetXGBRegressor: "targets",
+    MultiClassXGBClassifier: "classes",
+}
+"""What boosters predict."""
+
+
 def _described(
-    model: DynamicChainClassifier | MultiLabelXGBClassifier,
+    model: DynamicChainClassifier | SingleBooster,
 ) -> tuple[dict[str, Any], list[list[xgb.Booster]]]:
     if type(model) is DynamicChainClassifier:
         check_is_fitted(model)
@@ -124,15 +138,18 @@ def _described(
         rule, end_label = model.rule_, model.end_label_
         n_label_features = model.n_labels_ + end_label
         prediction, cumulation = model.prediction, model.cumulation
-    elif type(model) is MultiLabelXGBClassifier:
+        output, names_of_outputs = "labels", model.label_names_
+    elif type(model) in _OUTPUTS:
         check_is_fitted(model)
-        rounds = [[model.booster_[: model.best_iteration_ + 1]]]
+        output, names_of_outputs = _OUTPUTS[type(model)], model._output_names
+        rounds = [[model._booster_that_predicts()]]
         rule, end_label = PropagationRule(), False
         n_label_features = 0
         prediction, cumulation = "cumulated", "equation9"
     else:
         raise TypeError(
-            "to_stock takes a fitted DynamicChainClassifier or MultiLabelXGBClassifier, not "
+            "to_stock takes a fitted DynamicChainClassifier, MultiLabelXGBClassifier, "
+            "MultiTargetXGBRegressor or MultiClassXGBClassifier, not "
             f"{type(model).__module__}.{type(model).__name__}. A chain trained on Dask has "
             "to_local(). For ensembles and mixtures, use to_forest if all members are boosters, "
             "else to_onnx or CompiledModel."
@@ -142,8 +159,10 @@ def _described(
     settings = {
         "format_version": stock_chain.FORMAT_VERSION,
         "xgboost": xgb.__version__,
-        "label_names": list(model.label_names_),
-        "classes": _plain_classes(model.classes_),
+        "label_names": [str(name) for name in names_of_outputs],
+        "output": output,
+        "one_target": getattr(model._output_form, "is_single", False),
+        "classes": None if output == "targets" else _plain_classes(model.classes_),
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else list(names),
         "categories": [
@@ -247,18 +266,22 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
         ``binary:logistic``; or a fitted estimator that :func:`xdcc.serving.to_forest` takes.
     as_classes : bool, default=False
         Whether the labels are described as classes, each with a probability of its own
-        ("multiclass_ova"). nvForest needs that: it refuses models of several targets.
+        ("multiclass_ova"). nvForest needs that: it refuses models of several targets. It changes
+        nothing for a `MultiClassXGBClassifier`.
 
     Returns
     -------
     treelite.Model
         ``treelite.gtil.predict(model, X)`` gives probabilities of shape (n_samples, n_labels, 1)
-        for float32 X, or (n_samples, 1, n_labels) with `as_classes`.
+        for float32 X, or (n_samples, 1, n_labels) with `as_classes`. Of a
+        `MultiTargetXGBRegressor` targets instead, of a `MultiClassXGBClassifier` probabilities of
+        shape (n_samples, 1, n_classes).
 
     Raises
     ------
     TypeError
-        If an estimator is not a sum of boosters; the message names what to use.
+        If an estimator is not a sum of boosters, or predicts targets, which cannot be described as
+        classes; the message names what to use.
     NotFittedError
         Before `fit`.
     ImportError
@@ -278,9 +301,11 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
         import treelite
     except ImportError as error:
         raise ImportError("to_treelite needs Treelite: pip install treelite") from error
+    if as_classes and isinstance(model, MultiTargetXGBRegressor):
+        raise TypeError("A MultiTargetXGBRegressor predicts numbers: use as_classes=False.")
     booster = stock_booster(model) if isinstance(model, xgb.Booster) else to_forest(model)
     trees = treelite.frontend.from_xgboost(booster)
-    if as_classes:
+    if as_classes and not isinstance(model, MultiClassXGBClassifier):
         _describe_as_classes(trees)
     return trees
 

@@ -16,7 +16,7 @@
 
 namespace xgboost::entry_weights {
 /**
- * @brief Take weights of rows, or of entries, and stop if one of an entry is no weight.
+ * @brief Set weights of rows, or of entries; a fatal error if one of an entry is not a weight.
  *
  * @param given [n_rows, 1] or [n_rows, n_labels]; what it holds is moved.
  */

@@ -1,5 +1,5 @@
 /**
- * @brief Registration of the plugin's parameters, and how a split method is read.
+ * @brief Registration of the plugin's parameters, and parsing of split methods.
  */
 #include "param.h"
 

@@ -49,7 +49,7 @@ class SiteCost {
   static constexpr double kUnknown = -1.0;
 };
 
-/** @brief Number of workers that a region of so much work is worth, `most` at most. */
+/** @brief Number of workers that pay off for this much work, `most` at most. */
 inline int WorthHelpers(Nanoseconds work, int most) {
   auto const threads = work / kWorthHanding;
   return static_cast<int>(std::clamp<Nanoseconds>(threads - 1, 0, most));
@@ -58,9 +58,8 @@ inline int WorthHelpers(Nanoseconds work, int most) {
 /**
  * @brief Time that the regions of one caller have lost because workers slept.
  *
- * Waking takes a constant time, and a woken worker is awake for the regions that follow. As when
- * skis are rented until the rents have reached the price, the loss is at most twice that of a
- * caller who knows the future.
+ * Waking takes a constant time, and a woken worker is awake for the regions that follow. As in
+ * the ski-rental problem, the loss is at most twice that of the best decision in hindsight.
  */
 class WakingDebt {
  public:

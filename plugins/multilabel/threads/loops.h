@@ -1,9 +1,9 @@
 /**
  * @brief XGBoost's parallel loops on the plugin's workers (`workers.h`).
  *
- * A loop with a static schedule has as many tasks as OpenMP would have threads, each with the same
- * iterations as there: what a thread adds up, and so every model, is the same for a given number of
- * threads. In the loop, `omp_get_thread_num` is the number of the task.
+ * A loop with a static schedule has as many tasks as OpenMP would have threads, each with the
+ * iterations of one of these threads: the sums of a thread, and so every model, are the same for a
+ * given number of threads. In the loop, `omp_get_thread_num` is the number of the task.
  *
  * A thread that records (`span_recorder.h`) runs all tasks, those of any number of threads.
  */

@@ -15,7 +15,7 @@ namespace xdcc {
  */
 int RunnableThreads(char const* loads);
 
-/** @brief Number of processors that the system has, whoever may use them; 0 if it is not known. */
+/** @brief Number of processors of the system, usable by this process or not; 0 if unknown. */
 int NumProcessors();
 }  // namespace xdcc
 #endif  // XDCC_MULTILABEL_THREADS_SYSTEM_LOAD_H_

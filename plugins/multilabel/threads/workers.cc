@@ -334,7 +334,7 @@ class Pool {
     return caller_;
   }
 
-  /** @brief Offer a region of so much work to free workers, those that are awake first. */
+  /** @brief Offer a region to free workers, those that are awake first. */
   void Offer(Region* region, Nanoseconds work) {
     auto const& caller = this->Settings();
     int const most = std::min(region->n_tasks, caller.n_processors) - 1;

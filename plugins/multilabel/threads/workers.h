@@ -3,8 +3,8 @@
  *
  * The thread that begins a region claims its tasks one after the other, and so do workers that are
  * free. At the end only claimed tasks are waited for: a worker that the system keeps from running
- * delays nobody, unless it was stopped within a task. An OpenMP region, in contrast, ends when
- * every thread has arrived, which on a busy machine takes a time slice of another process.
+ * delays no other thread, unless it was stopped within a task. An OpenMP region, in contrast, ends
+ * when every thread has arrived, which on a busy machine takes a time slice of another process.
  *
  * How many workers a region gets follows from the work that is expected of it, and from what each
  * worker's help was worth lately (`helper_rule.h`). Several threads can begin regions at once: then
@@ -50,7 +50,7 @@ int TaskNumber();
 /** @brief Say that this thread is in a task from now on (-1: in none); return where it was. */
 int EnterTask(int number);
 
-/** @brief For tests: act as if threads could use so many processors. */
+/** @brief For tests: act as if threads could use this many processors. */
 void PretendProcessors(int n);
 }  // namespace xdcc
 #endif  // XDCC_MULTILABEL_THREADS_WORKERS_H_

@@ -273,7 +273,7 @@ class TreeGrower {
     }
   }
 
-  /** @brief Threads for so many items with so many divisions each: one where these are few. */
+  /** @brief Number of threads for items with divisions: one if there are few of them. */
   [[nodiscard]] std::int32_t ThreadsFor(std::size_t n_items, std::size_t n_each) const {
     constexpr std::size_t kFew = 1 << 12;
     return n_items * n_each < kFew ? 1 : ctx_->Threads();

@@ -41,7 +41,7 @@ def test_blocks_are_those_of_the_file(numbered):
         assert list(rows(evaluation.parts(numbered, fold)[1])) == list(expected)
 
 
-def test_folds_by_lot_are_those_of_scikit_learn(numbered):
+def test_random_folds_are_those_of_scikit_learn(numbered):
     evaluation = Evaluation("k_fold", folds=4, assignment="shuffled", seed=3)
     expected = KFold(4, shuffle=True, random_state=3).split(np.zeros(120))
     for fold, (_, test) in enumerate(expected):

@@ -158,7 +158,7 @@ def test_deeply_nested_record_is_missing(store, task, messages, part, sealed):
 
 
 def _sealed_again(line):
-    """Give a line the digest that fits it, as who forges a record could."""
+    """Give a changed line a digest that fits it, like a forged record."""
     text = line.rpartition(b', "sha256": ')[0] + b"}"
     digest = hashlib.sha256(text).hexdigest()
     return text[:-1] + f', "sha256": "{digest}"}}\n'.encode()
@@ -198,7 +198,7 @@ def test_leftovers_of_killed_processes_are_removed(store, task):
     store.write(task.name, made(task))
     folder = store.path(task.name).parent
     (folder / ".abc.part").write_text("{")
-    assert list(store.read_all()), "a leftover is no record"
+    assert list(store.read_all()), "the record is read, the leftover is ignored"
     assert remove_leftovers(store.folder) == 1
     assert store.read(task.name) is not None
 

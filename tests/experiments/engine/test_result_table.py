@@ -17,7 +17,6 @@ from experiments.engine.pins import read_pins
 from experiments.engine.plan import groups
 from experiments.engine.records import RecordStore, failure_of, make_record
 from experiments.engine.result_table import (
-    TableError,
     load_finished,
     read_table,
     table_file,
@@ -25,6 +24,7 @@ from experiments.engine.result_table import (
     write_table,
 )
 from experiments.engine.results import COSTS, SIZES, load_results
+from experiments.engine.table_lines import TableError
 from experiments.engine.task import execute
 
 

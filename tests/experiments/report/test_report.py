@@ -292,6 +292,8 @@ def test_report_of_tiny(tiny, tiny_store, tmp_path):
     assert html.count("<svg") == len(figures)
     assert html.count("<table>") == len(re.findall(r"^\| ---", text, re.M))
     assert "<img" not in html
+    names = [name for name in re.findall(r' id="([^"]+)"', html) if name[0] not in "BDO"]
+    assert len({*names}) == len(names) > 0, "all names but those of letters are of one figure"
     assert "href=" not in re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)
     # the same records give the same report
     write_report([(tiny, load_results(tiny, tiny_store))], tmp_path / "again", "tiny")

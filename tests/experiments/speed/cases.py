@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 from experiments import ROOT
 from experiments.speed import report, requirements, suites
-from experiments.speed.results import Cell, Summary
 from experiments.speed.suites import Job
+from experiments.speed.summary import Cell, Summary
 
 SPEED = ROOT / "experiments" / "speed"
 TINY = "synthetic-60x5x3"

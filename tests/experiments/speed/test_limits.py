@@ -10,10 +10,10 @@ import pytest
 import xgboost as xgb
 
 from experiments.speed import __main__ as speed
-from experiments.speed import limits, results, run, tables
+from experiments.speed import limits, machine, run, tables
 from experiments.speed.quality import Goal
-from experiments.speed.results import Cell, Summary
 from experiments.speed.suites import Job
+from experiments.speed.summary import Cell, Summary
 from tests.experiments.speed.cases import TINY, record
 
 
@@ -125,7 +125,7 @@ def test_a_run_prints_the_shares_of_the_peak(monkeypatch, tmp_path, capsys):
         "cpu_seconds": 0.5,
         "peak": {"additions_l1": 8e9, "additions_l2": 10e9, "read_bytes": 20e9},
         "work": {"additions": 10**9, "read_bytes": 10**9},
-        "library": results.library_digest(),
+        "library": machine.library_digest(),
     }
     monkeypatch.setattr(run, "measure_in_child", lambda *_: ("measured", measured))
     args = ["--suite", "roofline", "--data", TINY, "--repeats", "1", "--output", str(tmp_path)]

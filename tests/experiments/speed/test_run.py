@@ -1,7 +1,6 @@
-"""The command line, the plan, the turns and the process of a measurement, and the results file."""
+"""The command line, the plan, the turns and the process of a measurement, and the records."""
 
 import importlib.util
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,9 +9,11 @@ import numpy as np
 import pytest
 
 from experiments import ROOT
+from experiments.engine.records import RecordStore, make_record, record_name
 from experiments.speed import __main__ as speed
 from experiments.speed import data, prediction, report, run, suites
 from experiments.speed.quality import Goal
+from experiments.speed.result_table import Measurements
 from experiments.speed.results import Results
 from experiments.speed.suites import Job
 from tests.experiments.speed.cases import HEADER, JOB, TINY
@@ -23,30 +24,30 @@ def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
     args += ("--threads", "1", "--rounds", "2", "--repeats", "1", "--output", str(tmp_path / "out"))
     done = run_script("speed.__main__", *args)
     assert done.returncode == 0, done.stderr
-    file = tmp_path / "out" / "results.json"
-    first = json.loads(file.read_text())
-    jobs = [Job(*measurement["job"]) for measurement in first["measurements"]]
+    first = Results.open(tmp_path / "out")
+    jobs = [Job(**record["job"]) for record in first.records]
     assert [job.candidate for job in jobs] == ["ours", "multi_output_tree"]
-    for measurement in first["measurements"]:
-        assert measurement["outcome"] == "measured"
-        result = measurement["result"]
+    for record in first.records:
+        assert record["outcome"] == "measured"
+        result = record["result"]
         assert result["cpu_seconds"] > 0
         assert result["wall_seconds"] > 0
         assert result["peak_bytes"] >= 0
         assert result["parameters"]["max_depth"] == 6
         assert result["parameters"]["nthread"] == 1
-    assert first["machine"].keys() >= {"processor", "caches", "cores", "memory", "system"}
-    assert first["versions"].keys() >= {"python", "xgboost", "plugin", "library", "numpy"}
-    assert first["settings"] == {"rounds": 2, "seed": 0}
+    assert first.header["machine"].keys() >= {"processor", "caches", "cores", "memory", "system"}
+    assert first.header["versions"].keys() >= {"python", "xgboost", "plugin", "library", "numpy"}
+    assert first.header["settings"] == {"rounds": 2, "seed": 0}
 
-    del first["measurements"][1]  # as if the run had been interrupted there
-    file.write_text(json.dumps(first))
+    (last,) = (tmp_path / "out" / TINY).glob("multi_output_tree-*.json")
+    last.unlink()  # as if the run had been interrupted there
     speed.main(args)
-    second = json.loads(file.read_text())["measurements"]
-    assert second[0] == first["measurements"][0]
-    assert [Job(*measurement["job"]) for measurement in second] == jobs
+    second = Results.open(tmp_path / "out").records
+    assert second[0] == first.records[0]
+    assert [Job(**record["job"]) for record in second] == jobs
 
-    speed.main(["report", str(tmp_path / "out"), "--to", str(tmp_path / "here")])
+    speed.main(["pack", str(tmp_path / "out")])
+    speed.main(["report", str(tmp_path / "out.csv"), "--to", str(tmp_path / "here")])
     text = (tmp_path / "here" / "RESULTS.md").read_text()
     assert f"| {TINY} |" in text
     assert not (tmp_path / "here" / "QUALITY.md").exists()
@@ -65,11 +66,11 @@ def test_prediction_is_measured(candidate, arrays, monkeypatch):
 
 
 def test_a_mistake_ends_with_one_message(run_script, tmp_path):
-    (tmp_path / "results.json").write_text('{"format": 1')
-    done = run_script("speed.__main__", "report", tmp_path)
+    (tmp_path / "table.csv").write_text("# 1 jobs\n")
+    done = run_script("speed.__main__", "report", tmp_path / "table.csv")
     assert done.returncode == 1
     assert done.stderr.startswith("experiments.speed: ")
-    assert "results.json is not the output of a run (JSONDecodeError" in done.stderr
+    assert "table.csv, line 1: the column suite is missing. `python -m experiments" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -265,17 +266,6 @@ assert 0 < short.cpu_seconds < 0.1, short
     assert done.returncode == 0, done.stderr
 
 
-def test_numbers_have_twelve_digits(tmp_path):
-    result = {"cpu_seconds": 0.07493558400000033, "curves": [{"points": [[1, 1e-10 / 3]]}]}
-    Results.open(tmp_path, HEADER).add(JOB, 0, "measured", 900.0, result)
-    read = Results.read(tmp_path).find(JOB, 0)
-    assert read["time_limit"] == 900.0
-    assert read["result"] == {
-        "cpu_seconds": 0.074935584,
-        "curves": [{"points": [[1, 3.33333333333e-11]]}],
-    }
-
-
 def test_results_of_other_builds_are_not_mixed(tmp_path):
     Results.open(tmp_path, HEADER).add(JOB, 0, "measured", 9.0, {})
     assert Results.open(tmp_path, HEADER).find(JOB, 0)["outcome"] == "measured"
@@ -286,29 +276,31 @@ def test_results_of_other_builds_are_not_mixed(tmp_path):
         Results.open(tmp_path, other)
 
 
-def _with_job(names, values):
-    """Return the text of a file whose only measurement has these fields of a job."""
-    return json.dumps({"format": 2, "job": names, **HEADER, "measurements": [{"job": values}]})
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[]", "TypeError"),
-        ('{"format": 0}', "its format is 0, expected 2"),
-        ('{"format": 2, "machine": {}}', "KeyError: 'versions'"),
-        (_with_job(["suit"], [1]), "suit"),
-        (_with_job(["suite", "data"], ["dense"]), "shorter than argument 1"),
-    ],
-)
-def test_broken_results(text, message, tmp_path):
-    (tmp_path / "results.json").write_text(text)
-    with pytest.raises(ValueError, match=f"is not the output of a run .*{message}.*move it away"):
-        speed.main(["report", str(tmp_path)])
-
-
 def test_no_results(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"has no results\.json"):
-        speed.main(["report", str(tmp_path)])
-    with pytest.raises(ValueError, match="has no measurements"):
-        report.write_reports(Results.open(tmp_path, HEADER), tmp_path)
+    with pytest.raises(FileNotFoundError, match="has no measurements: it is not the output folder"):
+        speed.main(["pack", str(tmp_path)])
+    with pytest.raises(ValueError, match="there are no measurements"):
+        report.write_reports(Measurements(HEADER, []), tmp_path)
+
+
+def test_records_of_other_experiments_are_no_measurements(tmp_path):
+    key = {"format": 1, "dataset": "digits", "method": "br"}
+    RecordStore(tmp_path).write(record_name(key), make_record(key, {}, None, {}))
+    with pytest.raises(ValueError, match="has records of other experiments: name another folder"):
+        Results.open(tmp_path, HEADER)
+
+
+def test_measurements_are_in_the_order_of_a_plan(tmp_path):
+    results = Results.open(tmp_path, HEADER)
+    jobs = [job for group in suites.plan(["dense", "end"], data=["yeast", TINY]) for job in group]
+    for job in reversed(jobs):
+        for repeat in (1, 0):
+            results.add(job, repeat, "measured", 9.0, {})
+    (tmp_path / "yeast" / "damaged.json").write_text("{")
+    again = Results.open(tmp_path).records
+    in_order = sorted(jobs, key=suites.place_of)
+    assert [job for job in in_order if job.suite == "dense"] == [
+        job for job in jobs if job.suite == "dense"
+    ]
+    found = [(Job(**record["job"]), record["repeat"]) for record in again]
+    assert found == [(job, repeat) for job in in_order for repeat in (0, 1)]

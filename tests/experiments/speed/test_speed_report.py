@@ -2,8 +2,9 @@
 
 import pytest
 
-from experiments.speed import candidates, packing, report, suites, tables
-from experiments.speed.results import Cell, Results, Summary
+from experiments.speed import candidates, report, suites, tables
+from experiments.speed.result_table import Measurements, read_table
+from experiments.speed.summary import Cell, Summary
 from tests.experiments.speed.cases import HEADER, SPEED, dense, record, verdict
 
 
@@ -169,8 +170,7 @@ def test_the_whole_report(tmp_path):
     cell = Cell("roofline", "rounds", "bibtex", 1, "ours")
     records.append(record(cell, cpu_seconds=0.5, peak=peak, work=work))
 
-    results = Results(tmp_path / "results.json", HEADER, records)
-    (file,) = report.write_reports(results, tmp_path / "out")
+    (file,) = report.write_reports(Measurements(HEADER, records), tmp_path / "out")
     text = file.read_text()
     assert "## Requirements that are not met\n\n**Time to quality** is in" in text
     assert "| machine | cores | 1 |" in text
@@ -193,19 +193,13 @@ def test_every_suite_stands_in_one_report():
     assert sorted(placed) == sorted(suites.SUITES)
 
 
-def test_the_kept_report_is_made_from_the_kept_measurements(tmp_path):
-    report.write_reports(Results.read(SPEED / "speed_results"), tmp_path)
-    assert (tmp_path / "QUALITY.md").read_text() == (SPEED / "QUALITY.md").read_text()
+KEPT = {"main": "QUALITY.md", "drop_in": "DROP_IN.md", "prediction": "PREDICTION.md"}
 
 
-def test_the_kept_report_on_busy_machines_is_made_from_the_kept_measurements(tmp_path):
-    report.write_reports(Results.read(SPEED / "speed_results" / "drop_in"), tmp_path)
-    assert (tmp_path / "DROP_IN.md").read_text() == (SPEED / "DROP_IN.md").read_text()
-
-
-def test_the_kept_report_on_prediction_is_made_from_the_kept_measurements(tmp_path):
-    report.write_reports(Results.read(SPEED / "speed_results" / "prediction"), tmp_path)
-    assert (tmp_path / "PREDICTION.md").read_text() == (SPEED / "PREDICTION.md").read_text()
+@pytest.mark.parametrize("name", KEPT)
+def test_the_kept_reports_are_made_from_the_kept_tables(name, tmp_path):
+    report.write_reports(read_table(SPEED / "speed_results" / f"{name}.csv"), tmp_path)
+    assert (tmp_path / KEPT[name]).read_text() == (SPEED / KEPT[name]).read_text()
 
 
 def test_what_the_report_says_of_prediction(tmp_path):
@@ -278,35 +272,3 @@ def test_log_loss_at_the_end_is_the_mean_over_the_seeds_that_both_have():
     assert "| yeast | 0.6000 (± 0.2646, 20) | 0.6000 (± 0.1414, 15) |" in tables.end_table(
         summary, "end"
     )
-
-
-def test_packed_measurements_give_the_same_report(tmp_path):
-    settings = [candidates.Setting(rate, 64, 1.0, False) for rate in (0.1, 0.3)]
-    cell = Cell("quality", "to quality", "yeast", 1, "sketched")
-    curves = [
-        {
-            "setting": vars(setting),
-            "setup_seconds": 0.5,
-            "points": [[1, 0.1234567 + k, 0.2, 0.5, 0.6], [2, 1.2345678 + k, 0.3, 0.4, 0.5]],
-        }
-        for k, setting in enumerate(settings)
-    ]
-    chosen = {"setting": vars(settings[1]), "target": 0.4, "test": 0.25, "setup_seconds": 1.0}
-    records = [
-        record(cell, repeat, curves=list(curves), parameters={"max_bin": 64}, rounds=2, **chosen)
-        for repeat in range(2)
-    ]
-    results = Results(tmp_path / "results.json", HEADER, records)
-    report.write_reports(results, tmp_path / "before")
-    packing.pack(results)
-    packed = Results.read(tmp_path)
-    first, second = (kept["result"] for kept in packed.records)
-    assert [curve["setting"] for curve in first["curves"]] == [vars(settings[1])]
-    assert first["curves"][0]["points"][0] == [1, 1.123, 0, 0.5, 0]
-    assert "curves" not in second, "the figure shows one of a candidate"
-    assert first["parameters"] == {}
-    report.write_reports(packed, tmp_path / "after")
-    before, after = (tmp_path / folder / "QUALITY.md" for folder in ("before", "after"))
-    assert before.read_bytes() == after.read_bytes()
-    packing.pack(packed)
-    assert packed.records == Results.read(tmp_path).records == results.records

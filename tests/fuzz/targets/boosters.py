@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.target import Different, Target, edit_bytes, mutated_bytes, mutated_data
 from tests.reference import booster_scan as reference
-from xdcc.serving._booster_scan import scan
-from xdcc.serving.booster_file import ModelFileError, check_booster, read_booster
+from xdcc.boosting._booster_scan import scan
+from xdcc.boosting.booster_file import ModelFileError, check_booster, read_booster
 
 _rng = np.random.default_rng(0)
 X = _rng.normal(size=(60, 4)).astype(np.float32)

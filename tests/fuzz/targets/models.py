@@ -128,7 +128,7 @@ COMPILED = [
 
 
 def _compiled() -> list[tuple[bytes, dict[str, Any], bytes]]:
-    """Return what stands before the header, the header, and the arrays of each file."""
+    """Return the preamble, the header and the arrays of each file."""
     found = []
     for model in COMPILED:
         content = compiled_content(model)

@@ -131,7 +131,7 @@ struct Grower {
   /**
    * @brief Grow a tree. Returns its nodes.
    *
-   * @param keeps Whether histograms may be kept for the sake of siblings.
+   * @param keeps Whether histograms may be kept to compute those of siblings.
    * @param check Called with each node whose best split was searched.
    */
   template <typename Check>

@@ -442,6 +442,25 @@ def test_weights_of_entries(params):
     assert_same_model(on_workers(train, X, Y, of_entries), train(X, Y, of_entries))
 
 
+@pytest.mark.filterwarnings("ignore:.*[Ee]mpty dataset")
+@pytest.mark.parametrize("cuts", [(130,), (0,), (100, 200, 300)], ids=str)
+@pytest.mark.parametrize(
+    "params", [{}, {"sketch_size": 1}, {"sketch_size": 1, "labels_per_tree": 2}], ids=str
+)
+def test_soft_labels(params, cuts):
+    X, Y, weight = make_data(seed=13)
+    soft = 0.1 + 0.7 * Y
+    train = trainer({"soft_labels": True} | params)
+    assert_same_model(on_workers(train, X, soft, weight, cuts=cuts), train(X, soft, weight))
+
+
+def test_a_worker_that_has_hard_labels_only():
+    X, Y, weight = make_data(seed=14)
+    Y[130:] = 0.1 + 0.7 * Y[130:]
+    train = trainer({"soft_labels": True})
+    assert_same_model(on_workers(train, X, Y, weight), train(X, Y, weight))
+
+
 def test_a_bad_label_on_one_worker_stops_all():
     X, Y, weight = make_data(seed=11)
     Y[7, 1] = 0.5
@@ -473,4 +492,8 @@ def test_xgboost_dask():
         output = dxgb.train(client, PARAMS, matrix, num_boost_round=N_ROUNDS)
         assert_same_model([output["booster"]], trainer()(X, Y, weight))
         predicted = dxgb.predict(client, output, parts[0]).compute()
+        matrix = dxgb.DaskDMatrix(client, parts[0], 0.1 + 0.7 * parts[1], weight=parts[2])
+        params = {"soft_labels": True}
+        output = dxgb.train(client, PARAMS | params, matrix, num_boost_round=N_ROUNDS)
+        assert_same_model([output["booster"]], trainer(params)(X, 0.1 + 0.7 * Y, weight))
     np.testing.assert_allclose(predicted, trainer()(X, Y, weight).inplace_predict(X), atol=1e-5)

@@ -241,7 +241,7 @@ def test_limits_that_cannot_be_met(params, message):
         dump(matrix, 1, **params)
 
 
-def test_more_bins_than_have_numbers():
+def test_more_bins_than_16_bits_can_number():
     values = np.arange(66_000, dtype=np.float32)[:, None]
     matrix = xgb.DMatrix(values, np.c_[values > 9, values > 99], nthread=1)
     with pytest.raises(xgb.core.XGBoostError, match=r"Feature 0 has too many bins\. Lower max_bin"):

@@ -296,7 +296,7 @@ def check(
 ) -> int:
     """Compare every tree of boosters with the reference; return the least number of equal nodes.
 
-    There is a booster for each `max_list_rows`. The reference grows a tree once from its margin.
+    A booster is trained with each `max_list_rows`; all are compared with one reference tree.
     """
     params: dict[str, Any] = {
         "objective": "multilabel:logistic",

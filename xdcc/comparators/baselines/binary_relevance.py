@@ -1,6 +1,6 @@
 """Binary relevance (BR): scikit-learn's ``MultiOutputClassifier`` of label models."""
 
-from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,8 @@ from sklearn import config_context, multioutput
 
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.comparators.baselines.label_model import LabelModel
 from xdcc.comparators.baselines.per_label import PerLabelClassifier
 
@@ -15,6 +17,7 @@ _UNKNOWN = -1
 """Represents an unknown label inside scikit-learn's multi-output classifier."""
 
 
+@stored
 class BinaryRelevance(PerLabelClassifier):
     """A separate model for each label: XGBoost, or any scikit-learn classifier.
 
@@ -53,7 +56,7 @@ class BinaryRelevance(PerLabelClassifier):
            [0.7, 0.5, 0.6]])
     """
 
-    _stored = MappingProxyType({"model_": multioutput.MultiOutputClassifier})
+    model_: Annotated[multioutput.MultiOutputClassifier, Of(estimators_="n_labels_")]
     _missing = np.nan
 
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:

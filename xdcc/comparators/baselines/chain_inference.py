@@ -174,7 +174,7 @@ class LabelsetSearch(LearnerClassifier):
         {raises_for_labels}
         """
         features = self._read_X(X)
-        labels = check_labels_as_in_fit(self, features, Y)
+        labels = check_labels_as_in_fit(self._output_form, features, Y)
         check_all_known(self, labels, "probabilities of labelsets")
         return self._labelset_log_proba(features, labels.astype(np.int64))
 

@@ -1,6 +1,7 @@
 """Classifier chain (CC): the model of a label has the previous labels as features."""
 
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +10,9 @@ from sklearn import multioutput
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Permutation
 from xdcc.comparators.baselines.fixed_chain import (
     MISSING,
     ORDER_ENTRIES,
@@ -22,6 +26,7 @@ from xdcc.comparators.baselines.label_model import LabelModel
 from xdcc.comparators.baselines.per_label import PerLabelClassifier
 
 
+@stored
 class ClassifierChain(PerLabelClassifier):
     """A model for each label, with the previous labels in a fixed order as features.
 
@@ -61,12 +66,18 @@ class ClassifierChain(PerLabelClassifier):
            [1, 1, 1]])
     """
 
-    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**PerLabelClassifier._entries, **ORDER_ENTRIES})
     _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})
 
     order: Order | ArrayLike = "random"
+
+    order_: Annotated[NDArray[np.int64], Permutation("n_labels_")]
+    model_: multioutput.ClassifierChain
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(np.array_equal(self.order_, self.model_.order_), "order_")
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -5,7 +5,7 @@ of the probabilistic ensemble (``probabilistic_ensemble.py``).
 """
 
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from xdcc.base.domains import Choice, Number, Switch
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Of
 from xdcc.comparators.baselines.fixed_chain import MISSING, fit_chain, replace_missing
 from xdcc.comparators.baselines.label_model import EstimatorModel
 from xdcc.comparators.baselines.learner import LearnerClassifier, seeded
@@ -27,11 +30,15 @@ Vote = Literal["label", "probability"]
 class ChainEnsemble(LearnerClassifier):
     """Base class that trains chains."""
 
-    _stored = MappingProxyType({"chains_": list[ClassifierChain]})
-
     n_estimators: int = 10
     bootstrap: bool = True
     max_samples: float = 1.0
+
+    chains_: Annotated[list[ClassifierChain], Of(order_="n_labels_")] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(len(self.chains_) > 0, "chains_")
 
     _entries = MappingProxyType(
         {
@@ -85,6 +92,7 @@ class ChainEnsemble(LearnerClassifier):
         return chains
 
 
+@stored
 @declares_parameters
 class EnsembleOfChains(ChainEnsemble):
     """Ensemble of classifier chains (ECC).

@@ -22,6 +22,8 @@ from xdcc.base.domains import Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.state_checks import check_indices, require
+from xdcc.base.stored import learned, stored
 from xdcc.comparators.baselines.label_model import EstimatorModel, LabelModel
 from xdcc.comparators.baselines.learner import LearnerClassifier
 
@@ -29,6 +31,7 @@ _TOLERANCE = 1e-9
 """Smaller differences of total distances are rounding errors."""
 
 
+@stored
 @dataclass(frozen=True)
 class LabelGroup:
     """A node of the hierarchy.
@@ -42,6 +45,7 @@ class LabelGroup:
     model: LabelModel | None
 
 
+@stored
 @declares_parameters
 class HOMER(LearnerClassifier):
     """Hierarchy of label groups (HOMER).
@@ -90,12 +94,21 @@ class HOMER(LearnerClassifier):
            [1, 1, 1, 0, 1]])
     """
 
-    _stored = MappingProxyType({"root_": LabelGroup})
     _domains = MappingProxyType(
         {**LearnerClassifier._domains, "n_children": Number(low=2, whole=True)}
     )
 
     n_children: int = 3
+
+    root_: LabelGroup = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        groups = [self.root_]
+        for group in groups:
+            groups.extend(group.children)
+            check_indices(group.labels, self.n_labels_, "labels")
+            require((group.model is None) == (group is self.root_), "model")
 
     @staticmethod
     def _default_learner() -> Any:

@@ -6,9 +6,7 @@ know which value of X represents a missing value, as scikit-learn's chain accept
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, ClassVar, NotRequired, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import xgboost as xgb
@@ -16,15 +14,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from xdcc.base.domains import Threads, check_domain
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import OPTIONAL
 from xdcc.comparators.baselines.learner import fit_learner
 
 
 class LabelModel(ClassifierMixin, BaseEstimator):
     """A classifier for a label with the classes 0 and 1; any other value of y is unknown."""
 
-    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {"classes_": NDArray[np.int64], "constant_": int | None}
-    )
+    classes_: NDArray[np.int64]
+    constant_: int | None
+
+    def _check_state(self) -> None:
+        require(self.constant_ in (0, 1) or self._is_trained(), "constant_")
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None = None) -> Self:
         """Fit on the rows with a known label and a positive weight."""
@@ -53,6 +57,10 @@ class LabelModel(ClassifierMixin, BaseEstimator):
         return (self.predict_proba(X)[:, 1] >= 0.5).astype(np.int64)
 
     @abstractmethod
+    def _is_trained(self) -> bool:
+        """Whether it was trained on rows of both classes."""
+
+    @abstractmethod
     def _fit_rows(self, X: Any, y: NDArray[np.int64], weight: NDArray[Any] | None) -> None:
         """Fit on rows of both classes."""
 
@@ -61,14 +69,18 @@ class LabelModel(ClassifierMixin, BaseEstimator):
         """Predict the probability of 1, (n_samples,)."""
 
 
+@stored
 class EstimatorModel(LabelModel):
     """A copy of `estimator` for one label, which receives NaN instead of `missing`."""
 
-    _stored = MappingProxyType({"estimator_": NotRequired[BaseEstimator]})
+    estimator_: Annotated[BaseEstimator, OPTIONAL]
 
     def __init__(self, estimator: Any, missing: float = np.nan) -> None:
         self.estimator = estimator
         self.missing = missing
+
+    def _is_trained(self) -> bool:
+        return hasattr(self, "estimator_")
 
     def _fit_rows(self, X: Any, y: NDArray[np.int64], weight: NDArray[Any] | None) -> None:
         self.estimator_ = fit_learner(clone(self.estimator), self._features(X), y, weight)
@@ -88,13 +100,14 @@ class EstimatorModel(LabelModel):
         return features
 
 
+@stored
 class XGBModel(LabelModel):
     """A booster for one label.
 
     X can have additional numeric columns after those in `feature_types`.
     """
 
-    _stored = MappingProxyType({"booster_": NotRequired[xgb.Booster]})
+    booster_: Annotated[xgb.Booster, OPTIONAL]
 
     def __init__(
         self,
@@ -107,6 +120,13 @@ class XGBModel(LabelModel):
         self.n_estimators = n_estimators
         self.missing = missing
         self.feature_types = feature_types
+
+    def _is_trained(self) -> bool:
+        return hasattr(self, "booster_")
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_domain("nthread", self.params.get("nthread"), Threads())
 
     def _fit_rows(self, X: Any, y: NDArray[np.int64], weight: NDArray[Any] | None) -> None:
         self.booster_ = xgb.train(

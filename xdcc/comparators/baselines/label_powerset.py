@@ -3,8 +3,7 @@
 `PowersetModel` is the classifier of labelsets. LPBR (``lpbr.py``) has one for each group of labels.
 """
 
-from types import MappingProxyType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.labels import Labels
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Shape
 from xdcc.comparators.baselines.learner import LearnerClassifier, fit_learner
 from xdcc.decision.labelsets import number_labelsets
 
 
+@stored
 class PowersetModel:
     """A copy of a base learner that predicts `labelsets`, sorted by decreasing frequency.
 
@@ -32,13 +34,9 @@ class PowersetModel:
            [1, 1]]))
     """
 
-    _stored = MappingProxyType(
-        {
-            "_learner": BaseEstimator,
-            "labelsets": NDArray[np.int8],
-            "_model": BaseEstimator | None,
-        }
-    )
+    _learner: BaseEstimator
+    labelsets: NDArray[np.int8]
+    _model: BaseEstimator | None
 
     def __init__(self, learner: Any) -> None:
         self._learner = learner
@@ -70,6 +68,7 @@ class PowersetModel:
         return self.labelsets[self.labelset_proba(X).argmax(axis=1)].astype(np.int64)
 
 
+@stored
 class LabelPowerset(LearnerClassifier):
     """One classifier whose classes are the labelsets of the training data.
 
@@ -113,7 +112,8 @@ class LabelPowerset(LearnerClassifier):
            [1, 1, 1]])
     """
 
-    _stored = MappingProxyType({"model_": PowersetModel, "labelsets_": NDArray[np.int8]})
+    model_: PowersetModel
+    labelsets_: Annotated[NDArray[np.int8], Shape(None, "n_labels_")]
 
     @staticmethod
     def _default_learner() -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,14 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import matching_share
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Shape
 from xdcc.comparators.baselines.label_powerset import PowersetModel
 from xdcc.comparators.baselines.learner import LearnerClassifier
 
 
+@stored
 @declares_parameters
 class LPBR(LearnerClassifier):
     """Label powersets of groups of dependent labels (ChiDep, in Mulan: LPBR).
@@ -69,7 +73,6 @@ class LPBR(LearnerClassifier):
     [array([0, 1, 2])]
     """
 
-    _stored = MappingProxyType({"groups_": list[NDArray[np.int64]], "models_": list[PowersetModel]})
     _domains = MappingProxyType(
         {
             **LearnerClassifier._domains,
@@ -82,6 +85,15 @@ class LPBR(LearnerClassifier):
     patience: int = 5
     cv: int = 5
     alpha: float = 0.01
+
+    groups_: list[NDArray[np.int64]] = learned()
+    models_: Annotated[list[PowersetModel], Shape("groups_")] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(len(self.groups_) > 0, "groups_")
+        labels = np.sort(np.concatenate(self.groups_))
+        require(np.array_equal(labels, np.arange(self.n_labels_)), "groups_")
 
     @staticmethod
     def _default_learner() -> Any:

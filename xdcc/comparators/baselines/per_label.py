@@ -113,7 +113,7 @@ class PerLabelClassifier(BoosterEstimator, MultiLabelEstimator):
     def _takes_categories(self) -> bool:  # type: ignore[override]
         return self.estimator is None
 
-    def _sparse_zeros(self) -> str | None:
+    def _sparse_zeros(self) -> SparseZeros | None:
         return self.sparse_zeros if self.estimator is None else None
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,7 +1,7 @@
 """Probabilistic classifier chain (PCC): a chain as a joint distribution of the labels."""
 
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,9 @@ from xdcc.base.domains import Anything
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Permutation
 from xdcc.comparators.baselines.chain_inference import (
     LabelsetSearch,
     beam_search,
@@ -29,6 +32,7 @@ from xdcc.comparators.baselines.fixed_chain import (
 from xdcc.comparators.baselines.label_model import EstimatorModel
 
 
+@stored
 @declares_parameters
 class ProbabilisticClassifierChain(LabelsetSearch):
     """Probabilistic classifier chain (PCC).
@@ -80,11 +84,17 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     array([0.06, 0.09])
     """
 
-    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 
     order: Order | ArrayLike = "random"
+
+    order_: Annotated[NDArray[np.int64], Permutation("n_labels_")] = learned()
+    model_: multioutput.ClassifierChain = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(np.array_equal(self.order_, self.model_.order_), "order_")
 
     @staticmethod
     def _default_learner() -> Any:

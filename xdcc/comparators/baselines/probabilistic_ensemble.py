@@ -11,6 +11,7 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.stored import stored
 from xdcc.comparators.baselines.chain_inference import (
     LabelsetSearch,
     beam_search,
@@ -20,6 +21,7 @@ from xdcc.comparators.baselines.chain_inference import (
 from xdcc.comparators.baselines.ensemble_of_chains import ChainEnsemble
 
 
+@stored
 @declares_parameters
 class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     """Ensemble of probabilistic classifier chains (EPCC).

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,9 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.progress import progress_bar
 from xdcc.base.seeds import generator_from
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Of, Shape, Within
 from xdcc.base.threads import n_threads
 from xdcc.comparators.boomer._induction import RuleLearner
 from xdcc.comparators.boomer.losses import LOSSES, Loss
@@ -76,6 +79,7 @@ _ENTRIES = {
 """Docstring entries of several methods, in addition to those of all estimators."""
 
 
+@stored
 @declares_parameters
 class BoomerClassifier(MultiLabelEstimator):
     """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
@@ -169,16 +173,6 @@ class BoomerClassifier(MultiLabelEstimator):
     if true then label_0 -0.385, label_1 -0.269, label_2 -0.192 (100 rows)
     """
 
-    _stored = MappingProxyType(
-        {
-            "_seed": int,
-            "labelsets_": NDArray[np.int8],
-            "evals_result_": dict[str, dict[str, list[float]]],
-            "coverage_": NDArray[np.int64],
-            "rules_": RuleList,
-            "best_n_rules_": int,
-        }
-    )
     _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
@@ -219,6 +213,17 @@ class BoomerClassifier(MultiLabelEstimator):
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
+    _seed: int = learned()
+    labelsets_: Annotated[NDArray[np.int8], Shape(None, "n_labels_")] = learned()
+    evals_result_: dict[str, dict[str, list[float]]] = learned()
+    coverage_: NDArray[np.int64] = learned()
+    rules_: Annotated[RuleList, Of(attributes="n_features_in_", labels="n_labels_")] = learned()
+    best_n_rules_: Annotated[int, Within(0)] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(self.best_n_rules_ <= len(self.rules_), "best_n_rules_")
+
     def fit(self, X: Any, Y: Any, *, eval_set: EvalSet | None = None) -> Self:
         """Learn rules (Algorithm 1).
 
@@ -256,7 +261,7 @@ class BoomerClassifier(MultiLabelEstimator):
         self.labelsets_ = known.labelsets[np.argsort(-known.counts, kind="stable")]
         if before is None:
             self._seed = int(generator_from(self.random_state).randint(2**63, dtype=np.int64))
-            self.evals_result_: dict[str, dict[str, list[float]]] = {}
+            self.evals_result_ = {}
         else:
             self._check_before(before)
         self._learn(data, nominal, before, self._checked_eval_set(eval_set))
@@ -337,7 +342,8 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        return self._proba_in_form_of_y(self._proba(self._read_X(X), n_rules))
+        proba = self._proba(self._read_X(X), n_rules)
+        return self._output_form.proba(proba)
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Predict the probability of each known labelset.
@@ -374,7 +380,7 @@ class BoomerClassifier(MultiLabelEstimator):
         """
         check_is_fitted(self)
         matrix = np.reshape(scores, (-1, self.n_labels_))
-        return self._labels_in_form_of_y(self._labels_of_scores(matrix))
+        return self._output_form.labels(self._labels_of_scores(matrix))
 
     def __str__(self) -> str:
         """Show the parameters and, after `fit`, the rules."""

@@ -6,14 +6,16 @@ rules of a model in a few arrays and creates `Rule` objects on access.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Annotated, Any, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.base.documentation import documented
+from xdcc.base.state_checks import check_categories, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Below, Shape, Starts
 from xdcc.comparators.boomer._coverage import RELATIONS, add_scores
 
 
@@ -108,6 +110,7 @@ class Rule:
         return f"if {self.body} then {head} ({self.n_covered} {rows})"
 
 
+@stored
 @documented
 class RuleList(Sequence[Rule]):
     """The rules of a model, in the order in which they were learned, the default rule first.
@@ -146,21 +149,17 @@ class RuleList(Sequence[Rule]):
     ['feature_8 > -0.000106646', 'feature_8 > 0.00403487']
     """
 
-    _stored = MappingProxyType(
-        {
-            "attributes": list[str],
-            "labels": list[str],
-            "categories": dict[int, NDArray[Any]],
-            "condition_start": NDArray[np.int64],
-            "feature": NDArray[np.int32],
-            "relation": NDArray[np.int8],
-            "threshold": NDArray[np.float32],
-            "head_start": NDArray[np.int64],
-            "head_label": NDArray[np.int32],
-            "head_score": NDArray[np.float64],
-            "n_covered": NDArray[np.int64],
-        }
-    )
+    attributes: list[str]
+    labels: list[str]
+    categories: dict[int, NDArray[Any]]
+    condition_start: Annotated[NDArray[np.int64], Starts("feature", "n_covered")]
+    feature: Annotated[NDArray[np.int32], Shape(None), Below("attributes")]
+    relation: Annotated[NDArray[np.int8], Shape("feature"), Below(len(RELATIONS))]
+    threshold: Annotated[NDArray[np.float32], Shape("feature")]
+    head_start: Annotated[NDArray[np.int64], Starts("head_label", "n_covered")]
+    head_label: Annotated[NDArray[np.int32], Shape(None), Below("labels")]
+    head_score: Annotated[NDArray[np.float64], Shape("head_label")]
+    n_covered: Annotated[NDArray[np.int64], Shape(None)]
 
     def __init__(
         self,
@@ -183,6 +182,13 @@ class RuleList(Sequence[Rule]):
         self.head_label = _joined(heads, np.int32)
         self.head_score = _joined([r.scores for r in learned], np.float64)
         self.n_covered = np.array([r.n_covered for r in learned], np.int64)
+
+    def _check_state(self) -> None:
+        for feature, categories in self.categories.items():
+            require(0 <= feature < len(self.attributes), "categories")
+            check_categories(categories, "categories")
+            positions = self.threshold[self.feature == feature]
+            require(((positions >= 0) & (positions < len(categories))).all(), "threshold")
 
     def __len__(self) -> int:
         """Count the rules."""

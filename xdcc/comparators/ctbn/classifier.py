@@ -7,9 +7,11 @@ there are few labels (``annealing.py``).
 """
 
 from xdcc.base.estimator import declares_parameters
+from xdcc.base.stored import stored
 from xdcc.comparators.ctbn.estimator import BaseCTBN, Inference
 
 
+@stored
 @declares_parameters
 class CTBNMixtureClassifier(BaseCTBN):
     """Mixture of conditional tree-structured Bayesian networks (Hong, Batal, Hauskrecht, 2014).
@@ -101,6 +103,7 @@ class CTBNMixtureClassifier(BaseCTBN):
     inference: Inference = "anneal"
 
 
+@stored
 class CTBNClassifier(BaseCTBN):
     """One conditional tree-structured Bayesian network (SC in the paper).
 

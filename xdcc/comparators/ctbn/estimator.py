@@ -3,13 +3,12 @@
 import warnings
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import (
     Choice,
     Classifier,
@@ -21,8 +20,12 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.labels import check_labels_as_in_fit
+from xdcc.base.package import PACKAGE
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import one_blas_thread, side_by_side
+from xdcc.base.state_checks import require
+from xdcc.base.stored import learned
+from xdcc.base.stored_types import Of
 from xdcc.comparators.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.comparators.ctbn.growth import Grower, Growth
 from xdcc.comparators.ctbn.learner import (
@@ -57,19 +60,6 @@ _MANY_PAIRS = 100_000
 class BaseCTBN(MultiLabelEstimator):
     """A mixture of trees, or one tree unless a subclass has the parameter `max_components`."""
 
-    _stored = MappingProxyType(
-        {
-            "_seed": int,
-            "_design": Design | None,
-            "C_": float | None,
-            "mixture_": Mixture,
-            "mixture_weights_": NDArray[np.float64],
-            "structures_": list[list[tuple[str, str]]],
-            "validation_log_likelihood_": list[float],
-            "log_likelihood_curves_": list[list[float]],
-            "log_likelihood_curve_": list[float],
-        }
-    )
     _domains = MappingProxyType(
         {
             "max_components": Number(low=1, whole=True),
@@ -98,6 +88,24 @@ class BaseCTBN(MultiLabelEstimator):
     n_jobs: int | None = None
     n_parent_candidates: int | None = None
     verbose: bool | int = False
+
+    _seed: int = learned()
+    _design: Design | None = learned()
+    C_: float | None = learned()
+    mixture_: Annotated[Mixture, Of(n_labels="n_labels_")] = learned()
+    mixture_weights_: NDArray[np.float64] = learned()
+    structures_: list[list[tuple[str, str]]] = learned()
+    validation_log_likelihood_: list[float] = learned()
+    log_likelihood_curves_: list[list[float]] = learned()
+    log_likelihood_curve_: list[float] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._design is not None:
+            require(len(self._design.mean) == self.n_features_in_, "mean")
+        n_columns = None if self._design is None else self._design.n_columns
+        for component in self.mixture_.components:
+            component.models._check_columns(n_columns)
 
     # A single tree has no such parameters: its most probable labelset is exact.
     max_components = 1
@@ -146,7 +154,7 @@ class BaseCTBN(MultiLabelEstimator):
             search = Search(self.n_parent_candidates, bool(self.verbose))
             grower = Grower(*learners, EMLimits(), random, search)
             mixture, growth = grower.grow(rows, labels, self.max_components)
-        self.mixture_: Mixture = mixture
+        self.mixture_ = mixture
         self._keep(growth)
         return self
 
@@ -185,7 +193,7 @@ class BaseCTBN(MultiLabelEstimator):
         {raises_for_labels}
         """
         checked = self._read_X(X)
-        labels = check_labels_as_in_fit(self, checked, Y)
+        labels = check_labels_as_in_fit(self._output_form, checked, Y)
         with one_blas_thread():
             return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
 

@@ -20,6 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, stratified_folds
+from xdcc.base.state_checks import require
+from xdcc.base.stored import stored
 from xdcc.linear.logistic import (
     Floats,
     Matrix,
@@ -59,6 +61,9 @@ class Models(Protocol):
     def not_converged(self) -> NDArray[np.bool_]:
         """Mark the models that did not converge, shape (n_models,)."""
 
+    def _check_columns(self, n_columns: int | None) -> None:
+        """Stop if models from a file are for other columns; None: for features as they are."""
+
 
 class Learner(Protocol):
     """Trains batches of models."""
@@ -74,8 +79,9 @@ class Learner(Protocol):
         """
 
 
+@stored
 @dataclass(frozen=True)
-class LogisticModels:
+class LogisticModels(Models):
     """A batch of logistic regressions.
 
     `off` and `on` are the models for the parent values 0 and 1, one and the same object if the
@@ -85,6 +91,18 @@ class LogisticModels:
     off: Solution
     on: Solution
     penalties: Penalty
+
+    def _check_state(self) -> None:
+        for solution in (self.off, self.on):
+            require(solution.coef.shape == (len(self.off.coef), self.n_models), "coef")
+
+    def _check_columns(self, n_columns: int | None) -> None:
+        require(n_columns is not None and len(self.off.coef) == n_columns + 2, "coef")
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return int(self.off.coef.shape[1])
 
     def log_odds(self, X: Matrix) -> Floats:
         """Predict log-odds for the parent values 0 and 1, shape (n_models, 2, n)."""
@@ -185,11 +203,20 @@ def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
     return chosen
 
 
+@stored
 @dataclass(frozen=True)
-class EstimatorModels:
+class EstimatorModels(Models):
     """A batch of classifiers with the parent as the last feature."""
 
     estimators: list[Any]  # fitted classifiers, or the log-odds (a float) of a constant label
+
+    def _check_columns(self, n_columns: int | None) -> None:
+        require(n_columns is None, "models")
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return len(self.estimators)
 
     def log_odds(self, X: Matrix) -> Floats:
         """Predict log-odds for the parent values 0 and 1, shape (n_models, 2, n)."""

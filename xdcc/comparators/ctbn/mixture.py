@@ -19,14 +19,17 @@ conditional probability of the label as target; a row without unknown labels cou
 
 import warnings
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.comparators.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
+from xdcc.base.state_checks import check_indices, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of, Shape, Within
+from xdcc.comparators.ctbn.learner import Learner, Models
 from xdcc.comparators.ctbn.tree_inference import Parents, labelset_log_prob, log_cpd_of, sum_product
 from xdcc.linear.logistic import Floats, Matrix
 
@@ -34,14 +37,20 @@ _FEWEST_ROWS = 1.0
 """A component has collapsed if it is responsible for less than this number of rows."""
 
 
+@stored
 @dataclass(frozen=True)
 class Component:
     """A conditional tree-structured Bayesian network: the tree and a model for each label."""
 
-    _stored = MappingProxyType({"parents": Parents, "models": LogisticModels | EstimatorModels})
+    parents: Annotated[Parents, Shape(None), Within(-1)]  # (n_labels,) -1 for a root
+    models: Annotated[Models, Of(n_models="parents")]
 
-    parents: Parents  # (n_labels,) -1 for a root
-    models: Models
+    def _check_state(self) -> None:
+        above, n_labels = self.parents, len(self.parents)
+        check_indices(above + 1, n_labels + 1, "parents")
+        for _ in range(n_labels.bit_length()):  # each step doubles the distance
+            above = np.where(above >= 0, above[above], -1)
+        require((above < 0).all(), "parents")
 
     def log_cpd(self, X: Matrix) -> Floats:
         """Compute the log conditional probabilities, (n_labels, 2, 2, n)."""
@@ -51,12 +60,23 @@ class Component:
         return log_cpd_of(log_odds)
 
 
+@stored
 @dataclass(frozen=True)
 class Mixture:
     """Components and their weights."""
 
     components: list[Component]
-    weights: Floats  # (n_components,) positive, with the sum 1
+    weights: Annotated[Floats, Shape("components")]  # positive, with the sum 1
+
+    def _check_state(self) -> None:
+        require(len(self.components) > 0, "components")
+        for component in self.components:
+            require(len(component.parents) == self.n_labels, "parents")
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.components[0].parents)
 
     def log_cpds(self, X: Matrix) -> list[Floats]:
         """Compute the log conditional probabilities of each component."""

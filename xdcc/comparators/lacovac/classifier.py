@@ -4,8 +4,7 @@
 give LaCova and ML-C4.5.
 """
 
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Of
 from xdcc.comparators.lacovac import _leaves
 from xdcc.comparators.lacovac.estimator import BaseLabelTrees
 from xdcc.comparators.lacovac.tree import LabelTrees, LeafLabelsets
 
 
+@stored
 class LaCovaCClassifier(BaseLabelTrees):
     """A decision tree that splits labels as well as data (Al-Otaibi, Kull and Flach, 2016).
 
@@ -76,9 +78,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     '|--- labels: label_0, label_1'
     """
 
-    _stored = MappingProxyType({"tree_": LabelTrees})
-
-    tree_: LabelTrees
+    tree_: Annotated[LabelTrees, Of(n_labels="n_labels_", n_features="n_features_in_")]
 
     def _grow(self, data: FitData) -> None:
         rows = np.arange(len(data.Y), dtype=np.int32)[np.newaxis]

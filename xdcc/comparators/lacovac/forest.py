@@ -8,7 +8,7 @@ probabilities.
 from collections import Counter
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Of
 from xdcc.comparators.lacovac import _leaves
 from xdcc.comparators.lacovac.estimator import BaseLabelTrees
 from xdcc.comparators.lacovac.tree import LabelTrees
@@ -28,6 +30,7 @@ _VOTES_AT_ONCE = 2**26
 """Bytes of votes in memory at a time."""
 
 
+@stored
 @declares_parameters
 class LaCovaCForestClassifier(BaseLabelTrees):
     """A forest of trees that split labels as well as data.
@@ -84,7 +87,6 @@ class LaCovaCForestClassifier(BaseLabelTrees):
            [1, 1, 1]])
     """
 
-    _stored = MappingProxyType({"trees_": LabelTrees})
     _domains = MappingProxyType(
         {
             **BaseLabelTrees._domains,
@@ -104,6 +106,8 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     min_samples_leaf: int = 1
     random_state: int | np.random.RandomState | None = None
 
+    trees_: Annotated[LabelTrees, Of(n_labels="n_labels_", n_features="n_features_in_")] = learned()
+
     def _grow(self, data: FitData) -> None:
         random = generator_from(self.random_state)
         n_rows = len(data.Y)
@@ -111,7 +115,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         rows = np.tile(np.arange(n_rows, dtype=np.int32), (self.n_estimators, 1))
         if self.bootstrap:
             rows = random.randint(n_rows, size=(self.n_estimators, n_rows), dtype=np.int32)
-        self.trees_: LabelTrees = self._trees(data, rows, seeds, self._n_drawn())
+        self.trees_ = self._trees(data, rows, seeds, self._n_drawn())
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         proba = self._proba(X)

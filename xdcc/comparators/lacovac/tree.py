@@ -10,7 +10,7 @@ first, and the children of a node are contiguous, starting at ``child``.
 """
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from scipy import sparse
 from xdcc.base.categories import category_values
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
+from xdcc.base.state_checks import check_counts, check_indices, check_tree, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Below, In, Shape, Starts, Within
 from xdcc.comparators.lacovac import _growing, _leaves
 from xdcc.comparators.lacovac._growing import KINDS
 from xdcc.comparators.lacovac.pruning import prune
@@ -77,6 +80,7 @@ class GrowthRules:
     max_features: int
 
 
+@stored
 @dataclass(frozen=True)
 class LabelTrees:
     """Grown trees.
@@ -130,29 +134,68 @@ class LabelTrees:
     (array([2, 2, 2, 0, 0, 0, 0], dtype=int32), array([-1,  0,  0, -1, -1, -1, -1], dtype=int32))
     """
 
-    start: NDArray[np.int64]
-    kind: NDArray[np.int8]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float32]
-    value: NDArray[np.float32]
-    child: NDArray[np.int32]
-    n_children: NDArray[np.int32]
-    default_child: NDArray[np.int32]
-    n_samples: NDArray[np.int32]
-    depth: NDArray[np.int32]
-    impurity: NDArray[np.float64]
-    label_list: NDArray[np.int32]
-    list_start: NDArray[np.int64]
-    list_label: NDArray[np.int32]
-    count_start: NDArray[np.int64]
+    start: Annotated[NDArray[np.int64], Starts("kind")]
+    kind: Annotated[NDArray[np.int8], Shape(None), In(KINDS.values())]
+    feature: Annotated[NDArray[np.int32], Shape("kind")]
+    threshold: Annotated[NDArray[np.float32], Shape("kind")]
+    value: Annotated[NDArray[np.float32], Shape("kind")]
+    child: Annotated[NDArray[np.int32], Shape("kind")]
+    n_children: Annotated[NDArray[np.int32], Shape("kind")]
+    default_child: Annotated[NDArray[np.int32], Shape("kind")]
+    n_samples: Annotated[NDArray[np.int32], Shape("kind"), Within(1)]
+    depth: Annotated[NDArray[np.int32], Shape("kind")]
+    impurity: Annotated[NDArray[np.float64], Shape("kind")]
+    label_list: Annotated[NDArray[np.int32], Shape("kind"), Below("n_lists")]
+    list_start: Annotated[NDArray[np.int64], Starts("list_label")]
+    list_label: Annotated[NDArray[np.int32], Shape(None), Below("n_labels")]
+    count_start: Annotated[NDArray[np.int64], Starts("label_count", "kind")]
     label_count: NDArray[np.int32]
-    label_predicted: NDArray[np.int8]
-    labelset_start: NDArray[np.int64]
-    labelset_count: NDArray[np.int32]
-    member_start: NDArray[np.int64]
-    member: NDArray[np.int32]
+    label_predicted: Annotated[NDArray[np.int8], Shape("label_count")]
+    labelset_start: Annotated[NDArray[np.int64], Starts("labelset_count", "kind")]
+    labelset_count: Annotated[NDArray[np.int32], Shape(None), Within(1)]
+    member_start: Annotated[NDArray[np.int64], Starts("member", "labelset_count")]
+    member: Annotated[NDArray[np.int32], Shape(None), Below("n_labels")]
     n_labels: int
     n_features: int
+
+    def _check_state(self) -> None:
+        of_kind = {name: self.kind == number for name, number in KINDS.items()}
+        is_leaf, vertical = of_kind["leaf"], of_kind["vertical"]
+        parent = check_tree(self.start, is_leaf, self.child, self.n_children)
+        horizontal = ~is_leaf & ~vertical
+        check_indices(self.feature[horizontal], self.n_features, "feature")
+        of_node = self.n_children[horizontal]
+        check_indices(self.default_child[horizontal], of_node, "default_child")
+        require((self.n_children[of_kind["numeric"]] == 2).all(), "n_children")
+        n_listed = np.diff(self.list_start)[self.label_list]
+        fits = np.diff(self.count_start) == np.where(is_leaf, n_listed, 0)
+        require(fits.all(), "count_start")
+        check_counts(self.label_count, self.n_samples, self.count_start, "label_count")
+        self._check_labels_of_nodes(parent, vertical)
+
+    def _check_labels_of_nodes(self, parent: NDArray[np.intp], vertical: NDArray[np.bool_]) -> None:
+        """Check that one leaf predicts each label, and that its labelsets have no other labels."""
+        # A label in a list, as one number.
+        listed = np.repeat(np.arange(self.n_lists), np.diff(self.list_start)) * self.n_labels
+        listed += self.list_label
+        require((np.diff(listed) > 0).all(), "list_label")
+        for root in self.start[:-1].tolist():
+            require(np.array_equal(self.labels(root), np.arange(self.n_labels)), "list_label")
+        below = (parent >= 0) & ~vertical[parent]
+        same = self.label_list[below] == self.label_list[parent[below]]
+        require(same.all(), "label_list")
+        for node in np.flatnonzero(vertical).tolist():
+            parts = np.concatenate([self.labels(child) for child in self.children(node)])
+            require(np.array_equal(np.sort(parts), self.labels(node)), "label_list")
+        leaf = np.repeat(np.arange(self.n_nodes), np.diff(self.labelset_start))
+        of_member = np.repeat(self.label_list[leaf].astype(np.int64), np.diff(self.member_start))
+        found = np.isin(of_member * self.n_labels + self.member, listed)
+        require(found.all(), "member")
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists of labels."""
+        return len(self.list_start) - 1
 
     @property
     def n_nodes(self) -> int:

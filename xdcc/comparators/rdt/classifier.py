@@ -6,7 +6,7 @@ and the weights of the trees (``chains.py``), so you can change them without fit
 """
 
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,9 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.seeds import generator_from
+from xdcc.base.state_checks import check_indices
+from xdcc.base.stored import learned, stored
+from xdcc.base.stored_types import Of, Permutation, Shape
 from xdcc.base.threads import n_threads
 from xdcc.comparators.rdt.chains import (
     CANDIDATES,
@@ -36,6 +39,7 @@ Chain = Literal["dynamic", "static"]
 TreeWeight = Literal["gini", "equal"]
 
 
+@stored
 @declares_parameters
 class RandomDecisionTreeClassifier(MultiLabelEstimator):
     """Random decision trees for chains of any order (Kulessa and Loza Mencía, 2018).
@@ -125,13 +129,6 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
            [1, 1, 0]])
     """
 
-    _stored = MappingProxyType(
-        {
-            "random_order_": NDArray[np.int64],
-            "labelsets_": NDArray[np.int8],
-            "forest_": Forest,
-        }
-    )
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -173,6 +170,14 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
+    random_order_: Annotated[NDArray[np.int64], Permutation("n_labels_")] = learned()
+    labelsets_: Annotated[NDArray[np.int8], Shape("forest_.n_labelsets", "n_labels_")] = learned()
+    forest_: Annotated[Forest, Of(n_labels="n_labels_")] = learned()
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_indices(self.forest_.tested_features, self.n_features_in_, "index")
+
     def fit(self, X: Any, Y: Any) -> Self:
         """Grow random trees and count the labels in their leaves.
 
@@ -199,7 +204,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             self.disjunction_size,
             self.redraw,
         )
-        self.forest_: Forest = grow_forest(
+        self.forest_ = grow_forest(
             data.X, data.Y, labelset, categorical, shape, seeds, self._n_threads()
         )
         return self

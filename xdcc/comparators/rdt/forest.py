@@ -8,7 +8,7 @@ forest with random tests (``_forest_growing.pyx``); :func:`forest_posteriors` pr
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,34 +17,66 @@ from scipy import sparse
 from xdcc.base.categories import category_values
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
+from xdcc.base.state_checks import check_counts, check_indices, check_tree, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Below, In, Shape, Starts, Within
 from xdcc.comparators.rdt import _forest_growing, _forest_prediction
+from xdcc.comparators.rdt._forest_growing import KINDS
 
 
+@stored
 @dataclass(frozen=True)
 class Forest:
     """Random decision trees.
 
-    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and labelsets likewise. A
+    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and so for labelsets. A
     label test is active if sigma is larger than its threshold, a random number from [0, 1).
     """
 
-    start: NDArray[np.int64]  # (n_trees + 1,) first node of each tree
-    kind: NDArray[np.int8]  # (n_nodes,) one of `KINDS`
-    index: NDArray[np.int32]  # feature, label, leaf, or first entry in `disjunction`
-    threshold: NDArray[np.float32]  # a numeric test sends larger values to the second child
-    value: NDArray[np.float32]  # outcome of the parent's discrete or label test
-    child: NDArray[np.int32]  # first child
-    branches: NDArray[np.int32]  # number of children
-    disjunction: NDArray[np.int32]  # features of disjunctions; each list ends with -1
-    leaf_size: NDArray[np.int32]  # (n_leaves,) N, the number of training instances
-    label_start: NDArray[np.int64]
-    label: NDArray[np.int32]  # labels that are positive in a leaf
+    start: Annotated[NDArray[np.int64], Starts("kind")]  # first node of each tree
+    kind: Annotated[NDArray[np.int8], Shape(None), In(KINDS.values())]  # of each node
+    index: Annotated[NDArray[np.int32], Shape("kind")]
+    """Feature, label, leaf, or first entry in `disjunction`."""
+    threshold: Annotated[NDArray[np.float32], Shape("kind")]
+    """A numeric test sends larger values to the second child."""
+    value: Annotated[NDArray[np.float32], Shape("kind")]
+    """Outcome of the parent's discrete or label test."""
+    child: Annotated[NDArray[np.int32], Shape("kind")]  # first child
+    branches: Annotated[NDArray[np.int32], Shape("kind")]  # number of children
+    disjunction: Annotated[NDArray[np.int32], Shape(None), Within(-1)]
+    """Features of disjunctions; each list ends with -1."""
+    leaf_size: Annotated[NDArray[np.int32], Shape(None), Within(1)]
+    """N, the number of training instances."""
+    label_start: Annotated[NDArray[np.int64], Starts("label", "leaf_size")]
+    label: Annotated[NDArray[np.int32], Shape(None), Below("n_labels")]  # positive in a leaf
     label_count: NDArray[np.int32]  # number of their positive instances
-    labelset_start: NDArray[np.int64]
-    labelset: NDArray[np.int32]
+    labelset_start: Annotated[NDArray[np.int64], Starts("labelset", "leaf_size")]
+    labelset: Annotated[NDArray[np.int32], Shape(None), Below("n_labelsets")]
     labelset_count: NDArray[np.int32]
     n_labels: int
     n_labelsets: int
+
+    def _check_state(self) -> None:
+        of_kind = {name: self.kind == number for name, number in KINDS.items()}
+        check_tree(self.start, of_kind["leaf"], self.child, self.branches)
+        two = of_kind["numeric"] | of_kind["label"] | of_kind["disjunction"]
+        require((self.branches[two] == 2).all(), "branches")
+        for kind, limit in (
+            ("leaf", len(self.leaf_size)),
+            ("label", self.n_labels),
+            ("disjunction", len(self.disjunction)),
+        ):
+            check_indices(self.index[of_kind[kind]], limit, "index")
+        require(not len(self.disjunction) or self.disjunction[-1] == -1, "disjunction")
+        check_counts(self.label_count, self.leaf_size, self.label_start, "label_count")
+        check_counts(self.labelset_count, self.leaf_size, self.labelset_start, "labelset_count")
+
+    @property
+    def tested_features(self) -> NDArray[np.int32]:
+        """All features that nodes test."""
+        of_node = np.isin(self.kind, [KINDS["numeric"], KINDS["discrete"]])
+        in_disjunction = self.disjunction[self.disjunction >= 0]
+        return np.concatenate((self.index[of_node], in_disjunction))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what prediction derives."""

@@ -18,9 +18,9 @@
  * with these two categories, so where one category stands out, no set has to be justified. Features
  * with fewer than `max_cat_to_onehot` categories have no other splits, and no penalty.
  *
- * `cat_smoothing` is added to the Hessian of a category for its place in the order, with the
- * gradient that the node has for so much Hessian. A category with few rows or none in the node then
- * stands where the node does, and not at 0.
+ * For the order of the categories, `cat_smoothing` is added to the Hessian of each, and the
+ * corresponding share of the gradient of the node to its gradient. So the score of a category with
+ * few rows or none is near that of the node, not near 0.
  */
 #ifndef XDCC_MULTILABEL_CATEGORY_RULES_H_
 #define XDCC_MULTILABEL_CATEGORY_RULES_H_

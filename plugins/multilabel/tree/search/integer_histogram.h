@@ -143,7 +143,7 @@ class IntegerHistogram {
     out->insert(out->end(), sums_.Data(), sums_.Data() + sums_.Size());
     out->insert(out->end(), counts_.cbegin(), counts_.cend());
   }
-  /** @brief Add what `Write` wrote. Returns the end of it. */
+  /** @brief Add the sums that `Write` wrote; return their end. */
   std::int32_t const* Add(std::int32_t const* in) {
     XDCC_BEST_CLONE(AddArray<std::int32_t>)(in, sums_.Size(), sums_.Data());
     in += sums_.Size();

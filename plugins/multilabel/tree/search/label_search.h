@@ -100,7 +100,7 @@ class LabelSearch : public SplitSearch {
 
   // label_search.cc: reading the data, and the steps of `Evaluate`.
 
-  /** @brief Read the gradients, the pages and what the matrix is like. Returns the first page. */
+  /** @brief Read the gradients, the pages and the shape of the matrix. Returns the first page. */
   std::shared_ptr<GHistIndexMatrix const> Read(Context const* ctx, TreeRules const& rules,
                                                TreeData const& data);
   /**

@@ -44,8 +44,8 @@ bool OnAllWorkers(Context const* ctx, bool here) {
 bool SketchSearch::Supports(Context const* ctx, TreeRules const& rules, TreeData const& data) {
   auto const& reg = rules.reg;
   auto const n = data.gpair.Shape(1);
-  // A label without Hessian is no division by zero and has no gradient, and a floor is for one of
-  // them only.
+  // A label without a Hessian must have no gradient and must not divide by zero; a floor applies to
+  // single labels only.
   bool const follows_rules = !rules.is_monotone && reg.lambda > 0.0 && !reg.has_bare_gradients &&
                              reg.Rule() != LabelRule::kClipped &&
                              (n == 1 || reg.min_child_weight == 0.0) &&
@@ -134,8 +134,8 @@ void SketchSearch::SetUnits(Regularisation const& reg,
   lambda_ = reg.lambda;
   for (std::size_t d = 0; d < kMaxDimensions; ++d) {
     for (std::size_t k = 0; k < 2; ++k) {
-      // The sum is below 2^30, or of what is rounded to 0 below 2^29 more; of so many rows, each
-      // rounded up to 1, below 2^31.
+      // The sum is below 2^30. Rounding up adds at most 1 for each of fewer than 2^29 rows: it
+      // stays below 2^31.
       auto const sum = static_cast<double>(std::max(sums[2 * d + k], n_all_rows));
       auto const exponent = sum > 0.0 ? 29 - std::ilogb(sum) + exponents[k] : 0;
       (k == 0 ? grad_unit_ : hess_unit_)[d] = std::ldexp(1.0, -exponent);

@@ -1,0 +1,310 @@
+"""Boosters: gradient-boosted trees for all labels, and for groups of labels.
+
+Trees that search their splits in one sketch dimension (``sketch_size=1``) are inexpensive and, on
+real data, reach a lower log-loss than exact ones; with groups of labels drawn anew in each boosting
+round they also suit nearly independent labels. Two that differ are tried: shallow trees for all
+labels, each on another part of the rows, and deeper ones for groups of labels, on all rows.
+
+Boosters gain most from time. With a time budget the first one ends after a tenth of it, so that
+there is a good model early. What its rounds took on this machine, and how many of them these data
+needed, decides how fast the next ones learn. Where one fold is enough and time is not limited, they
+have a number of rounds for all of them: if the first needs few, a slower one follows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xdcc.automatic.family import Candidate, MemberFamily, Training
+from xdcc.automatic.shape import Shape
+from xdcc.automatic.time_budget import SHARE_OF_ONE
+from xdcc.boosting import MultiLabelXGBClassifier
+
+_MOST_LABELS_OF_A_GROUP = 40
+_MAX_BIN = 64
+_OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
+"""Chosen on generated tables: docs/guide/categories.md."""
+
+_MOST_ROUNDS = 10_000
+"""Training ends when the log-loss out of fold does not fall any more, long before."""
+
+_LONGEST_BOOSTER = 300.0
+"""Estimated seconds on one core after which training ends nevertheless."""
+
+_AFFORDABLE = 50.0
+"""Seconds on one core beyond which a second booster is not among the usual candidates."""
+
+_RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
+"""Learning rates, and the seconds up to which a booster is trained with each."""
+
+_RATES_OF_ONE_FOLD = (0.05, 0.1, 0.2, 0.4)
+"""Learning rates where one fold is enough. With that many rows, boosters that learn fast lose
+little; one that needs more rounds than there is time for loses most."""
+
+_RATE_OF_ONE_FOLD = 0.2
+"""Learning rate of the first of them without a budget. With a higher one they would have time for
+more of what they need, but small effects are overfitted."""
+
+ROUNDS_OF_ONE_FOLD = 420
+"""Boosting rounds of one fold without a budget, for all boosters together. They and the rest take
+less than three times as long as 200 rounds of depth 6 on all rows."""
+
+_ROUNDS_TIMES_RATE = 15.0
+"""About how many boosting rounds are needed, times the learning rate."""
+
+SECOND_LEVEL = "second level"
+"""Name of the booster on the margins of a mixture's members."""
+
+_FIRST = "first"
+"""Prefix of the name of the booster that should be good after a short time."""
+
+_SLOW = 0.1
+"""Learning rate of a booster that learns slowly."""
+
+_RATE_OF_SECOND_LEVEL = 0.1
+"""The lowest rate of a second level, whose features are few and strong."""
+
+_RATE_WITH_TIME, _COLUMNS_WITH_TIME = 0.03, 0.4
+"""Rate and share of the features for each tree of a second level, if a time budget allows it."""
+
+_SUBSAMPLE = 0.7
+"""Share of the rows that each tree of the first candidate is grown on."""
+
+_ENOUGH_TO_SAMPLE = 300
+"""With fewer rows each tree is grown on all of them."""
+
+# Seconds per unit of work, read by hand from the column "seconds" of `summary_` after fits of the
+# benchmark data on one core. They decide what is tried and how fast it learns, so they are
+# constants: the default model is the same on every machine. With a time budget, what a candidate
+# took corrects them for the next ones of its kind (`TimeBudget.learn`), but not for other kinds:
+# the ratio of seconds to estimate differs too much between them.
+
+PER_VISIT = 2.5e-9
+"""Seconds for an entry of X that a booster visits."""
+
+PER_TREE = 3e-4
+"""Seconds for a tree, whatever the number of rows."""
+
+_PER_LABEL = 2.5e-8
+"""Seconds for gradient, margin and log-loss of a row and a label."""
+
+
+class Pace(NamedTuple):
+    """How fast boosters have to learn.
+
+    Attributes
+    ----------
+    longest : float
+        Seconds that one can take, on the scale of the estimates; infinity without a time budget.
+    needed : float
+        Boosting rounds that it needs, times its rate; infinity if it has to learn as fast as it
+        can.
+    """
+
+    longest: float = np.inf
+    needed: float = _ROUNDS_TIMES_RATE
+
+
+ANY_PACE = Pace()
+"""That of boosters that time does not limit, before one has been trained."""
+
+
+class Boosters(MemberFamily):
+    """Boosters that learn as fast as the time needs, by the rounds of those before."""
+
+    name = "boosters"
+    draws = 3
+    noun = "booster"
+
+    def __init__(self) -> None:
+        self._needed, self._slowness = ANY_PACE.needed, 1.0
+
+    @property
+    def is_cut(self) -> bool:  # type: ignore[override]
+        """Whether none has had time for all rounds that it needs: another one gains most."""
+        return self._needed == np.inf
+
+    def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
+        """List a booster, and a second one if both cost little enough and labels are several."""
+        pace = self._pace(longest)
+        subsample = _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0
+        first = booster(shape, 4, 0, subsample, pace)
+        if shape.n_labels == 1 or (shape.n_folds == 1 and longest == np.inf):
+            return [first]
+        second = booster(shape, 6, _half_of_labels(shape), pace=pace)
+        return [first, second] if first.seconds + second.seconds <= _AFFORDABLE else [first]
+
+    def first(self, shape: Shape, longest: float) -> Candidate:
+        """Describe a booster that is a good model after so many seconds."""
+        return first_booster(shape, longest)
+
+    def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
+        """Draw a booster."""
+        groups = {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
+        return booster(
+            shape,
+            int(random.choice([3, 4, 6, 8])),
+            int(random.choice(sorted(groups))),
+            float(random.choice([0.5, 0.7, 0.9])),
+            self._pace(longest),
+            colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
+            min_child_weight=float(random.choice([1, 3, 10])),
+        )
+
+    def learn(self, training: Training) -> float:
+        """Learn how long others take, and how fast they have to learn."""
+        model, watch = training.candidate.model, training.watch
+        self._slowness = slowness(training.candidate, watch.seconds_per_step())
+        if model.labels_per_tree == 0:
+            n_best = training.unfitted.n_estimators
+            needed = np.inf if watch.is_cut else n_best * model.learning_rate
+            self._needed = max(ANY_PACE.needed, needed)
+        return self._slowness * training.candidate.seconds
+
+    def after(self, shape: Shape, training: Training) -> Sequence[Candidate]:
+        """List a slower booster, with the rounds that are left, if they suffice."""
+        left = ROUNDS_OF_ONE_FOLD - training.watch.n_steps
+        slower = slower_booster(shape, self._needed, left)
+        return [] if slower is None else [slower]
+
+    def _pace(self, longest: float) -> Pace:
+        """Tell how fast the next booster has to learn."""
+        return Pace(longest / self._slowness, self._needed)
+
+
+def _half_of_labels(shape: Shape) -> int:
+    """Return the size of groups of half of the labels, of at most as many as a tree is good for."""
+    return min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP)
+
+
+def booster(
+    shape: Shape,
+    depth: int,
+    group: int,
+    subsample: float = 1.0,
+    pace: Pace = ANY_PACE,
+    **others: Any,
+) -> Candidate:
+    """Describe a booster whose trees are for groups of labels; 0 is for all.
+
+    Its rate is so high that it takes not much longer than `pace` allows, if that is possible.
+    """
+    of_labels = f"groups of {group}" if group else "all labels"
+    n_trees = ceil(shape.n_labels / group) if group else 1
+    in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
+    in_round = in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
+    longest, affordable = pace.longest, ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
+    rates: Sequence[tuple[float, float]] = _RATES
+    if shape.n_folds == 1:
+        rates = [(rate, np.inf) for rate in _RATES_OF_ONE_FOLD]
+        if longest == np.inf:
+            rates = [(_RATE_OF_ONE_FOLD, np.inf)]
+            affordable = min(affordable, ROUNDS_OF_ONE_FOLD)
+    for rate, longest_of_rate in rates:
+        seconds = shape.n_folds * _ROUNDS_TIMES_RATE / rate * in_round
+        if seconds * pace.needed / _ROUNDS_TIMES_RATE <= min(longest, longest_of_rate):
+            break
+    model = MultiLabelXGBClassifier(
+        max_depth=depth,
+        learning_rate=rate,
+        n_estimators=min(affordable, _MOST_ROUNDS),
+        sketch_size=1,
+        labels_per_tree=group,
+        subsample=subsample,
+        max_bin=_MAX_BIN,
+        **_OF_CATEGORIES,
+        **others,
+    )
+    name = f"{of_labels}, depth {depth}, rate {rate:g}"
+    return Candidate(name, model, seconds, ends_early=True)
+
+
+def first_booster(shape: Shape, longest: float) -> Candidate:
+    """Describe a booster that is a good model after this many seconds, if that is possible.
+
+    Examples
+    --------
+    >>> shape = Shape(400, 70, 6, 400 * 70, 1)
+    >>> first_booster(shape, 60).name, first_booster(shape, 1e-3).name
+    ('first, depth 6, rate 0.05', 'first, depth 6, rate 0.4')
+    """
+    found = booster(shape, 6, 0, pace=Pace(longest))
+    return replace(found, name=found.name.replace("all labels", _FIRST), repeats=False)
+
+
+def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | None:
+    """Describe a booster of one fold that learns as slowly as this many rounds allow.
+
+    Parameters
+    ----------
+    shape : Shape
+        The shape of the data.
+    needed : float
+        Boosting rounds that another booster needed, times its rate.
+    n_rounds : int
+        That are left.
+
+    Returns
+    -------
+    Candidate or None
+        None if they do not suffice.
+
+    Examples
+    --------
+    >>> shape = Shape(400, 70, 6, 400 * 70, 1)
+    >>> slower_booster(shape, 30, 320).name
+    'all labels, depth 4, rate 0.1'
+    >>> slower_booster(shape, 90, 320) is None
+    True
+    """
+    for rate in _RATES_OF_ONE_FOLD:
+        if rate < _RATE_OF_ONE_FOLD and needed / rate <= n_rounds:
+            found = booster(shape, 4, 0)
+            found.model.set_params(learning_rate=rate, n_estimators=n_rounds)
+            return replace(found, name=f"all labels, depth 4, rate {rate:g}")
+    return None
+
+
+def fits_often(shape: Shape, time_budget: float) -> bool:
+    """Tell whether a booster that learns slowly takes a small share of a time budget.
+
+    Examples
+    --------
+    >>> few, many = Shape(400, 70, 6, 28_000, 5), Shape(100_000, 50, 9, 5_000_000, 5)
+    >>> fits_often(few, 60), fits_often(many, 60)
+    (True, False)
+    """
+    found = booster(shape, 6, 0)
+    seconds = found.seconds * found.model.learning_rate / _SLOW
+    return bool(seconds <= SHARE_OF_ONE * time_budget)
+
+
+def slowness(candidate: Candidate, seconds_per_round: float) -> float:
+    """Return how much longer a booster takes than estimated, by the time of a round of all folds.
+
+    Examples
+    --------
+    >>> booster = first_booster(Shape(400, 70, 6, 400 * 70, 5), 60)
+    >>> slowness(booster, booster.seconds / 300 * 3)
+    3.0
+    """
+    n_rounds = _ROUNDS_TIMES_RATE / candidate.model.learning_rate
+    return float(seconds_per_round * n_rounds / candidate.seconds)
+
+
+def second_level(shape: Shape, n_members: int, time_budget: float = np.inf) -> Candidate:
+    """Describe a booster whose features are the margins of the members of a mixture."""
+    n_features = n_members * shape.n_labels
+    of_margins = shape._replace(n_features=n_features, n_entries=shape.n_rows * n_features)
+    longest = SHARE_OF_ONE * time_budget
+    found = booster(of_margins, 3, 0, _SUBSAMPLE, Pace(longest))
+    rate = found.model.learning_rate
+    if found.seconds * rate / _RATE_WITH_TIME <= longest < np.inf:
+        found.model.set_params(learning_rate=_RATE_WITH_TIME, colsample_bytree=_COLUMNS_WITH_TIME)
+    elif rate < _RATE_OF_SECOND_LEVEL:
+        found.model.set_params(learning_rate=_RATE_OF_SECOND_LEVEL)
+    seconds = found.seconds * rate / found.model.learning_rate
+    return replace(found, name=SECOND_LEVEL, seconds=seconds)

@@ -1,0 +1,194 @@
+"""``MemberFamily``: the interface of models that compete for a place in a mixture.
+
+A family lists its candidates and what they cost. It can have one that is good after a short time,
+draw further ones as long as a time budget lasts, and learn from what was trained. How a model
+trains out of fold, and whether it has a flat form, is up to the model: a classifier of this package
+(:class:`~xdcc.base.estimator.MultiLabelEstimator`) or of any other with `predict_proba`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from xdcc.automatic.other_classifier import OtherClassifier, free_seeds
+from xdcc.automatic.shape import Shape
+from xdcc.automatic.watch import Watch
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.fit_data import FitData
+
+_LEAST_SHARE = 0.3
+"""Share of its time after which a candidate that ends early is worth something."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that is tried.
+
+    Attributes
+    ----------
+    name : str
+        Its description, for a table; no other candidate has it.
+    model : classifier
+        Not fitted, with `predict_proba`, of this package or another. It is cloned. A classifier of
+        this package gets the seed and the number of threads of the search; another one gets a seed
+        for each `random_state` that is None, and keeps its other parameters.
+    seconds : float
+        For training out of fold on one core, estimated from the sizes of the data.
+    n_errors : float, default=1.0
+        By how many standard errors it must lower the log-loss to enter the mixture.
+    ends_early : bool, default=False
+        Whether a training that is ended early gives a model for each fold, as that of boosters.
+    repeats : bool, default=True
+        Whether a time budget may be spent on more models with other seeds.
+    n_rows : int or None, default=None
+        Where one fold is enough: rows to learn from, drawn; None for all.
+    family : MemberFamily or None, default=None
+        Learns from its training; set by the search.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> candidate = Candidate("neighbours", KNeighborsClassifier(), seconds=0.1)
+    >>> candidate.least_seconds, candidate.is_worth_repeating
+    (0.1, False)
+    """
+
+    name: str
+    model: Any = field(repr=False)
+    seconds: float
+    n_errors: float = 1.0
+    ends_early: bool = False
+    repeats: bool = True
+    n_rows: int | None = None
+    family: "MemberFamily | None" = field(default=None, repr=False)
+
+    @property
+    def kind(self) -> type:
+        """The class of the model."""
+        return type(self.model)
+
+    @property
+    def least_seconds(self) -> float:
+        """Seconds after which it is worth something."""
+        return _LEAST_SHARE * self.seconds if self.ends_early else self.seconds
+
+    @property
+    def is_worth_repeating(self) -> bool:
+        """Whether another seed makes another model, and it had the time that it needs."""
+        if isinstance(self.model, MultiLabelEstimator):
+            return self.repeats
+        return self.repeats and bool(free_seeds(self.model))
+
+    def estimator(self, seed: int, n_jobs: int | None) -> MultiLabelEstimator:
+        """Make the estimator, not fitted."""
+        if not isinstance(self.model, MultiLabelEstimator):
+            return OtherClassifier(classifier=self.model, name=self.name, random_state=seed)
+        given = {"random_state": seed, "n_jobs": n_jobs}
+        names = given.keys() & self.model.get_params(deep=False).keys()
+        estimator: MultiLabelEstimator = clone(self.model)
+        return estimator.set_params(**{name: given[name] for name in names})
+
+
+class Training(NamedTuple):
+    """What a family learns from: the training of one of its candidates.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        What was trained.
+    unfitted : estimator
+        With the settings that the folds found best.
+    seconds : float
+        It took, with calibration.
+    watch : Watch
+        Knows its steps, and whether it was ended early.
+    """
+
+    candidate: Candidate
+    unfitted: Any
+    seconds: float
+    watch: Watch
+
+
+class MemberFamily(ABC):
+    """Models of one kind that compete for a place in a mixture.
+
+    A subclass has a name and lists its candidates; the other methods have defaults. Each `fit` uses
+    a copy.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> class Neighbours(MemberFamily):
+    ...     name = "neighbours"
+    ...
+    ...     def candidates(self, shape, longest):
+    ...         seconds = 1e-8 * shape.n_rows * shape.n_entries
+    ...         return [
+    ...             Candidate(f"{k} neighbours", KNeighborsClassifier(k), seconds) for k in (5, 20)
+    ...         ]
+    >>> shape = Shape(n_rows=400, n_features=70, n_labels=6, n_entries=28_000, n_folds=5)
+    >>> [candidate.name for candidate in Neighbours().candidates(shape, np.inf)]
+    ['5 neighbours', '20 neighbours']
+    """
+
+    name: str
+
+    draws: ClassVar[int] = 0
+    """How many candidates in turn it draws in a time budget, before other families draw."""
+
+    noun: str = ""
+    """What a warning calls a model of the family, if a search ends without one; "" for none."""
+
+    is_cut: bool = False
+    """Whether its models had too little time so far, so that the next one is more urgent."""
+
+    @abstractmethod
+    def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
+        """List what is tried in any case, in the order in which it is trained.
+
+        Parameters
+        ----------
+        shape : Shape
+            Sizes of the data.
+        longest : float
+            Seconds that one can take; infinity without a time budget.
+
+        Returns
+        -------
+        sequence of Candidate
+            The same for the same arguments, before the family has learned from a training.
+        """
+
+    def begin(self, data: FitData, shape: Shape) -> None:
+        """Try what can be tried on a few rows, before anything is trained.
+
+        Raises
+        ------
+        ValueError
+            If a classifier of another package predicts no probabilities of these labels.
+        """
+        for candidate in self.candidates(shape, np.inf):
+            estimator = candidate.estimator(0, 1)
+            if isinstance(estimator, OtherClassifier):
+                estimator.try_out(data)
+
+    def first(self, shape: Shape, longest: float) -> Candidate | None:
+        """Describe one that is good after so many seconds; None if there is none."""
+        return None
+
+    def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
+        """Draw another one; needed if `draws` is positive."""
+        raise NotImplementedError(f"{type(self).__name__} draws no candidates.")
+
+    def learn(self, training: Training) -> float:
+        """Learn from a training; return the seconds by which estimates are corrected."""
+        return training.seconds
+
+    def after(self, shape: Shape, training: Training) -> Sequence[Candidate]:
+        """List what follows such a training, where one fold is enough and time is not limited."""
+        return ()

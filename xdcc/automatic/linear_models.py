@@ -1,0 +1,57 @@
+"""Logistic regressions, which help most where X is text."""
+
+from collections.abc import Sequence
+
+from xdcc.automatic.family import Candidate, MemberFamily
+from xdcc.automatic.shape import Shape
+from xdcc.linear import LogisticLabels
+
+_PER_PRODUCT = 2e-10
+"""Seconds for an entry of X and a label in a product of the linear solver."""
+
+_N_PRODUCTS = 150
+"""Such products for each fold along the path of penalties."""
+
+_ROWS_PER_FEATURE, _LEAST_ROWS = 1000, 50_000
+"""Rows of one fold for each coefficient of a linear model, and at least. By n rows, p coefficients
+lose about p / 2 n in log-loss: one in two thousand."""
+
+
+class LinearModels(MemberFamily):
+    """Logistic regressions with the best penalty."""
+
+    name = "linear"
+
+    def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
+        """List logistic regressions."""
+        return [linear(shape)]
+
+
+def linear(shape: Shape) -> Candidate:
+    """Describe logistic regressions."""
+    n_rows = rows_of_linear(shape)
+    n_entries = shape.n_entries * n_rows / shape.n_rows
+    products = _N_PRODUCTS * shape.n_folds * n_entries * shape.n_labels
+    return Candidate(
+        "linear",
+        LogisticLabels(),
+        _PER_PRODUCT * products,
+        ends_early=True,
+        repeats=False,
+        n_rows=n_rows if shape.n_folds == 1 else None,
+    )
+
+
+def rows_of_linear(shape: Shape) -> int:
+    """Return how many rows logistic regressions need: all, or a sample where one fold is enough.
+
+    Examples
+    --------
+    >>> rows_of_linear(Shape(10**6, 150, 9, 15 * 10**7, 1))
+    150000
+    >>> rows_of_linear(Shape(10**6, 150, 9, 15 * 10**7, 5))
+    1000000
+    """
+    if shape.n_folds > 1:
+        return shape.n_rows
+    return min(shape.n_rows, max(_LEAST_ROWS, _ROWS_PER_FEATURE * shape.n_features))

@@ -1,0 +1,45 @@
+"""A classifier of another package, that the user names, as a family of one candidate."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xdcc.automatic.family import Candidate, MemberFamily
+from xdcc.automatic.other_classifier import OtherClassifier
+from xdcc.automatic.shape import Shape
+from xdcc.base.fit_data import FitData
+
+_PER_ENTRY = 1e-6
+"""Seconds for an entry of X or Y in the training of a fold: a guess, as little is known about the
+classifier. It does not depend on the machine."""
+
+
+class OtherModels(MemberFamily):
+    """One classifier, which is tried in any case.
+
+    Parameters
+    ----------
+    name : str
+        Name of the member.
+    model : classifier
+        With `predict_proba`, not fitted.
+    """
+
+    def __init__(self, name: str, model: Any) -> None:
+        self.name, self.noun, self._model = name, f"model of {name!r}", model
+        self._per_row = 0.0
+
+    def begin(self, data: FitData, shape: Shape) -> None:
+        """Try the classifier on a few rows, and take the time."""
+        (candidate,) = self.candidates(shape, np.inf)
+        estimator = candidate.estimator(0, 1)
+        if isinstance(estimator, OtherClassifier):
+            self._per_row = estimator.try_out(data)
+
+    def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
+        """List the classifier; with a time budget, by the time that a few rows took."""
+        seconds = _PER_ENTRY * shape.n_folds * (shape.n_entries + shape.n_rows * shape.n_labels)
+        if longest < np.inf and self._per_row:
+            seconds = self._per_row * shape.n_folds * shape.n_rows
+        return [Candidate(self.name, self._model, seconds)]

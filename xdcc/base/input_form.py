@@ -1,0 +1,360 @@
+"""``InputForm``: what ``fit`` has learned about X, by which X is read and checked at prediction.
+
+For single rows, the check of X (:mod:`xdcc.base.features`) takes longer than the prediction: it
+copies a frame and looks at each column several times. So :meth:`InputForm.read` first takes what
+kernels can take as it is, in a few microseconds: arrays, sparse matrices and frames in the form of
+those in ``fit``, and rows as dicts. Whatever else comes goes through the check, which also raises
+the errors.
+
+This module imports NumPy alone. X can be a DataFrame or a sparse matrix only if pandas or SciPy
+have been imported before.
+"""
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.base.lazy_import import LazyModule
+from xdcc.base.package import PACKAGE
+from xdcc.base.sparse_structure import check_sparse_structure
+from xdcc.base.state_checks import check_categories, require
+from xdcc.base.stored import stored
+from xdcc.base.stored_types import Names, Within
+
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = LazyModule("scipy.sparse")
+
+type Features = NDArray[np.float32] | sparse.csr_matrix
+SparseZeros = Literal["missing", "zero"]
+
+SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
+"""The two meanings of an entry that a sparse X does not store."""
+
+type Categories = dict[int, NDArray[Any]]
+
+_FEW_ROWS = 8
+"""From here on the check, which works by columns, takes less time for frames."""
+
+_LARGEST = float(np.finfo(np.float32).max)
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class InputForm:
+    """The form of X in ``fit``.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of features.
+    names : array of str of shape (n_features,) or None
+        Names of the features, if X had some.
+    categories : dict of int to array, or None
+        Categories of the columns that have some, by the position of the column.
+    sparse_zeros : str or None
+        What entries mean that a sparse X does not store, see :mod:`xdcc.base.features`.
+    is_sparse : bool or None
+        Whether X was sparse; None if `sparse_zeros` is.
+    is_open : bool
+        Whether X is left as it is, because classifiers of other packages check it.
+
+    Examples
+    --------
+    >>> form = InputForm(2, np.array(["size", "colour"]), {1: np.array(["blue", "red"])})
+    >>> form.read({"colour": "red", "size": 1.5}, "Model")
+    array([[1.5, 1. ]])
+    """
+
+    n_features: Annotated[int, Within(1)]
+    names: Annotated[NDArray[np.object_] | None, Names("n_features")] = None
+    categories: dict[int, NDArray[Any]] | None = None
+    sparse_zeros: SparseZeros | None = None
+    is_sparse: bool | None = None
+    is_open: bool = False
+    _codes: ClassVar[dict[int, dict[Any, float]]]
+    _names: ClassVar[list[str]]
+    _positions: ClassVar[dict[str, int]]
+
+    def __post_init__(self) -> None:
+        """Look up names and categories by their values."""
+        names = [] if self.names is None else self.names.tolist()
+        derived = {
+            "_names": names,
+            "_positions": {name: position for position, name in enumerate(names)},
+            "_codes": {
+                position: {value: float(code) for code, value in enumerate(values.tolist())}
+                for position, values in (self.categories or {}).items()
+            },
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    def _check_state(self) -> None:
+        require(self.categories is None or len(self.categories) > 0, "categories")
+        for position, categories in (self.categories or {}).items():
+            require(0 <= position < self.n_features, "categories")
+            check_categories(categories, "categories")
+        require((self.sparse_zeros is None) == (self.is_sparse is None), "is_sparse")
+        require(not (self.is_sparse and self.sparse_zeros == "zero"), "is_sparse")
+
+    def has_categories_of(self, other: "InputForm") -> bool:
+        """Tell whether another form has the same categories.
+
+        Examples
+        --------
+        >>> InputForm(1).has_categories_of(InputForm(1, categories={0: np.array(["a"])}))
+        False
+        """
+        one, two = self.categories or {}, other.categories or {}
+        return one.keys() == two.keys() and all(np.array_equal(one[at], two[at]) for at in one)
+
+    @property
+    def feature_types(self) -> list[str] | None:
+        """Types of the features as XGBoost writes them; None if all are numbers.
+
+        ``"c"`` is a categorical feature, ``"q"`` a number.
+
+        Examples
+        --------
+        >>> InputForm(3, categories={1: np.array(["a", "b"])}).feature_types
+        ['q', 'c', 'q']
+        """
+        if self.categories is None:
+            return None
+        return ["c" if position in self.categories else "q" for position in range(self.n_features)]
+
+    def check(self, X: Any, estimator: str) -> Any:
+        """Check X, as :func:`~xdcc.base.features.check_features` describes it.
+
+        `estimator` is the name that messages give the class whose method was called.
+        """
+        if is_rows_as_dicts(X) and not self.is_open:
+            return self._of_dicts(X, estimator).astype(np.float32)
+        from xdcc.base.features import check_features  # imports pandas, SciPy and scikit-learn
+
+        return check_features(self, X, estimator)
+
+    def read(self, X: Any, estimator: str, *, warns_of_names: bool = True) -> Any:
+        """Return an array of any strides or a CSR matrix, or None if X has to be checked.
+
+        Entries may be infinite, and a matrix need not be canonical: the kernels of
+        :mod:`xdcc.prediction` reject these. The check warns of an array if X had names in ``fit``,
+        if `warns_of_names`.
+        """
+        if self.is_open:
+            return None
+        is_plain = self.categories is None and not (warns_of_names and self.names is not None)
+        if type(X) is np.ndarray:
+            is_taken = is_plain and not self._lacks_zeros and self._is_table(X)
+            return X if is_taken and X.dtype in _FLOATS else None
+        if is_rows_as_dicts(X):
+            return self._of_dicts(X, estimator)
+        pandas = sys.modules.get("pandas")
+        if pandas is not None and type(X) is pandas.DataFrame:
+            return self._of_frame(X)
+        is_taken = is_plain and (self.sparse_zeros is None or self._lacks_zeros)
+        return X if is_taken and _is_single_csr(X) and self._is_table(X) else None
+
+    def read_checked(self, X: Any, estimator: str) -> Any:
+        """Return rows as :meth:`check` does, or None if X has to be checked."""
+        rows = self.read(X, estimator)
+        return None if rows is None else checked_rows(rows, self.n_features)
+
+    @property
+    def _lacks_zeros(self) -> bool:
+        """Whether entries that X does not store are missing values."""
+        return self.sparse_zeros == "missing" and bool(self.is_sparse)
+
+    def _is_table(self, X: Any) -> bool:
+        return X.ndim == 2 and X.shape[1] == self.n_features and X.shape[0] > 0
+
+    def _of_frame(self, X: Any) -> NDArray[np.number] | None:
+        """Return the numbers and codes of a frame that has the columns of ``fit``."""
+        if self.names is None or X.columns.tolist() != self._names or not len(X):
+            return None
+        objects = self._columns_of_objects(X)
+        if objects is None:
+            return None
+        if not self._codes and not objects:
+            rows = X.to_numpy(np.float64)
+        else:
+            if len(X) > _FEW_ROWS:
+                return None
+            read = [self._numbers(X.iloc[row].tolist(), objects) for row in range(len(X))]
+            if None in read:
+                return None
+            rows = np.array(read, np.float64)
+        return None if (np.abs(rows) > _LARGEST).any() else rows
+
+    def _columns_of_objects(self, X: Any) -> list[int] | None:
+        """Return the columns that may have other values than numbers; None if they surely do."""
+        objects = []
+        for position, dtype in enumerate(X.dtypes):
+            if position in self._codes:
+                continue
+            if not isinstance(dtype, np.dtype) or dtype.kind not in "biufO":
+                return None
+            if dtype.kind == "O":
+                objects.append(position)
+        return objects
+
+    def _numbers(self, row: list[Any], objects: list[int]) -> list[float] | None:
+        """Return the numbers of a row, or None if it has other values."""
+        for position, codes in self._codes.items():
+            value = row[position]
+            if isinstance(value, str) and value in codes:
+                row[position] = codes[value]
+            elif _is_missing(value):
+                row[position] = np.nan
+            else:
+                return None
+        for position in objects:
+            if row[position] is None:
+                row[position] = np.nan
+            elif not isinstance(row[position], float | int):
+                return None
+        return row
+
+    def _of_dicts(self, X: Any, estimator: str) -> NDArray[np.float64]:
+        """Return the numbers and codes of rows that are dicts; other keys are left out."""
+        if self.names is None:
+            raise ValueError(
+                f"X has rows as dicts, but {estimator} was fitted without names of features: give "
+                "an array, or fit on a DataFrame whose columns have names."
+            )
+        given = [X] if isinstance(X, Mapping) else X
+        rows = np.full((len(given), self.n_features), np.nan)
+        unknown_keys: dict[Any, None] = {}
+        unknown_values: dict[str, None] = {}
+        for row, values in enumerate(given):
+            if not isinstance(values, Mapping):
+                raise ValueError(f"X has rows as dicts, but X[{row}] is a {_type_name(values)}.")
+            for key, value in values.items():
+                position = self._positions.get(key)
+                if position is None:
+                    unknown_keys[key] = None
+                elif not _is_missing(value):
+                    number = self._number_of(position, row, value)
+                    if number is None:
+                        unknown_values[key] = None
+                    else:
+                        rows[row, position] = number
+        if unknown_keys:
+            _warn(
+                f"Keys that were no features in fit, in rows of X: {_listed(unknown_keys)}. They "
+                "are left out."
+            )
+        if unknown_values:
+            _warn(values_left_out(unknown_values))
+        return rows
+
+    def _number_of(self, position: int, row: int, value: Any) -> float | None:
+        """Return the number or code of a value; None for a category that did not occur."""
+        where = f"X[{row}][{self._names[position]!r}]"
+        is_number = isinstance(value, float | int | Real | np.bool_)
+        if position not in self._codes:
+            if not is_number:
+                raise ValueError(f"{where} is {value!r}, but in fit it was a number.")
+            if not abs(value) <= _LARGEST:
+                raise ValueError(f"{where} is {value!r}: infinity, or too large for a float32.")
+            return float(value)
+        codes = self._codes[position]
+        if not codes:  # an identifier of rows
+            return np.nan
+        try:
+            if value in codes:
+                return codes[value]
+        except TypeError as error:  # a list, for example
+            raise ValueError(f"{where} is {value!r}, which is no category.") from error
+        numeric = {isinstance(each, float | int) for each in codes}
+        if numeric == {not is_number}:
+            raise ValueError(
+                f"{where} is {value!r}, but in fit it was a category, such as "
+                f"{next(iter(codes))!r}."
+            )
+        return None
+
+
+def is_rows_as_dicts(X: Any) -> bool:
+    """Tell whether X is a row as a dict, or a list of such rows.
+
+    Examples
+    --------
+    >>> is_rows_as_dicts({"size": 1.5}), is_rows_as_dicts([{"size": 1.5}]), is_rows_as_dicts([[1]])
+    (True, True, False)
+    """
+    return type(X) is dict or (type(X) is list and len(X) > 0 and isinstance(X[0], Mapping))
+
+
+def checked_rows(rows: Any, n_features: int) -> Any:
+    """Return rows that were read in the form of checked ones; None if they have to be checked.
+
+    Examples
+    --------
+    >>> checked_rows(np.array([[1.5, 2.5]]), n_features=2)
+    array([[1.5, 2.5]], dtype=float32)
+    """
+    if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
+        return None
+    if not isinstance(rows, np.ndarray):
+        check_sparse_structure("X", rows)
+        is_checked = rows.has_canonical_format and not np.isinf(rows.data).any()
+        return sparse.csr_matrix(rows) if is_checked else None
+    if rows.dtype not in _FLOATS:
+        return None
+    with np.errstate(over="ignore"):  # infinity is reported by the later check
+        rows = np.ascontiguousarray(rows, np.float32)
+    return None if np.isinf(rows).any() else rows
+
+
+def values_left_out(columns: Sequence[Any] | Mapping[Any, Any]) -> str:
+    """Return the warning of categories that did not occur in ``fit``, in some columns.
+
+    Examples
+    --------
+    >>> values_left_out(["colour"])
+    "Values that did not occur in fit, in column 'colour' of X. They are taken as missing."
+    """
+    return (
+        f"Values that did not occur in fit, in column {_listed(columns)} of X. They are taken as "
+        "missing."
+    )
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(map(repr, values))
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, skip_file_prefixes=(PACKAGE,))
+
+
+def _is_single_csr(X: Any) -> bool:
+    """Tell whether X is a CSR matrix of the types that kernels read."""
+    return (
+        "scipy.sparse" in sys.modules
+        and isinstance(X, sparse.csr_matrix | sparse.csr_array)
+        and X.ndim == 2
+        and X.data.dtype == np.float32
+        and X.indices.dtype == np.int32
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or (isinstance(value, float) and value != value):
+        return True
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and value is pandas.NA
+
+
+def _type_name(value: Any) -> str:
+    return type(value).__name__
