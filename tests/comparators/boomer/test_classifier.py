@@ -42,7 +42,7 @@ def small(**params):
 def set_up(model, **params):
     """A copy with the same rules and other parameters."""
     other = clone(model).set_params(**params)
-    other.__dict__ |= {k: v for k, v in vars(model).items() if k.endswith("_")}
+    other.__dict__ |= {k: v for k, v in vars(model).items() if k not in other.get_params()}
     return other
 
 
