@@ -21,8 +21,8 @@ _PATH = re.compile(r"[A-Za-z]|-?(?:\d+\.?\d*|\.\d+)")
 _PAIRS = {"M": 1, "L": 1, "Q": 2, "C": 3}  # pairs of coordinates of a path's commands
 _FONTS = {"DejaVuSans-Bold-": "B", "DejaVuSans-Oblique-": "O", "DejaVuSans-": "D"}
 _ALONG = re.compile(r"translate\((\S+) 0\)")
-_LETTER, _SHORT_LETTER = "scale(0.015625)", "scale(.25)"  # of a letter's path
-_COARSER = 16  # the second scale over the first
+_LETTER, _SHORT_LETTER = "scale(0.015625)", "scale(.5)"  # of a letter's path
+_COARSER = 32  # the second scale over the first
 _LINE = 6  # tokens of a path that is one straight line
 
 
@@ -162,7 +162,7 @@ def _shorten(element: ElementTree.Element, used: set[str]) -> None:
     along = _ALONG.fullmatch(attributes.get("transform", ""))
     if along and element.tag == f"{{{_SVG}}}use":
         del attributes["transform"]
-        attributes["x"] = f"{float(along[1]):.1f}"  # a hundredth of a letter's height
+        attributes["x"] = f"{float(along[1]):.0f}"  # a hundredth of a letter's height
     if attributes.get("transform") == _LETTER and "d" in attributes:
         attributes["transform"] = _SHORT_LETTER
         tokens = _PATH.findall(attributes["d"])
@@ -176,7 +176,8 @@ def _shorten(element: ElementTree.Element, used: set[str]) -> None:
         elif name == "style":
             attributes[name] = _rounded(value).replace(": ", ":").replace("; ", ";")
         elif name == "d":
-            attributes[name] = _relative(_rounded(value))
+            # What is drawn once is on a grid of a tenth of a point; marks and hatches are finer.
+            attributes[name] = _relative(_rounded(value), 100 if "id" in attributes else 10)
         elif not name.startswith("{") and name != "clip-path":
             attributes[name] = _rounded(value)
     element.text = element.text.strip() if element.text else None
@@ -196,16 +197,16 @@ def _rounded(text: str) -> str:
     return _NUMBER.sub(short, text)
 
 
-def _relative(path: str) -> str:
-    """Return a path with relative coordinates and without repeated commands.
+def _relative(path: str, per_point: int) -> str:
+    """Return a path with relative coordinates on a grid, and without repeated commands.
 
     Examples
     --------
-    >>> _relative("M 1 2 L 1 4 L 3.5 3 Q 4 3 4 2 z")
+    >>> _relative("M 1 2 L 1 4 L 3.54 3 Q 4 3 4 2 z", per_point=10)
     'M1 2v2l2.5-1q.5 0 .5-1z'
     """
     tokens = iter(_PATH.findall(path))
-    x = y = 0  # in hundredths, which sum up without an error
+    x = y = 0  # in steps of the grid, which sum up without an error
     before, parts = "", []
     for command in tokens:
         if command == "z":
@@ -213,16 +214,16 @@ def _relative(path: str) -> str:
         elif command not in _PAIRS:
             return path  # relative already
         else:
-            numbers = [round(100 * float(next(tokens))) for _ in range(2 * _PAIRS[command])]
+            numbers = [round(per_point * float(next(tokens))) for _ in range(2 * _PAIRS[command])]
             steps = [n - (y if k % 2 else x) for k, n in enumerate(numbers)]
             x, y = numbers[-2:]
             if command == "M":
-                text = "M" + _joined(numbers)
+                text = "M" + _joined(numbers, per_point)
             elif command == "L" and 0 in steps:
                 letter, step = ("v", steps[1]) if steps[0] == 0 else ("h", steps[0])
-                text = letter + _joined([step])
+                text = letter + _joined([step], per_point)
             else:
-                text = command.lower() + _joined(steps)
+                text = command.lower() + _joined(steps, per_point)
             if text[0] == before and command != "M":
                 text = text[1:] if text[1] == "-" else " " + text[1:]
             parts.append(text)
@@ -230,8 +231,8 @@ def _relative(path: str) -> str:
     return "".join(parts)
 
 
-def _joined(hundredths: list[int]) -> str:
-    numbers = (re.sub(r"^(-?)0\.", r"\1.", f"{number / 100:.6g}") for number in hundredths)
+def _joined(steps: list[int], per_point: int) -> str:
+    numbers = (re.sub(r"^(-?)0\.", r"\1.", f"{step / per_point:.6g}") for step in steps)
     return " ".join(numbers).replace(" -", "-")
 
 

@@ -119,7 +119,7 @@ def draw(summary: Summary, file: Path) -> bool:
         return False
     with style():
         figure = _draw(summary, cells, panels)
-    file.write_bytes(png_of(figure, dpi=130))
+    file.write_bytes(png_of(figure, dpi=85))
     return True
 
 
