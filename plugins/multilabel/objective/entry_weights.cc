@@ -11,6 +11,17 @@
 #include "xgboost/logging.h"  // for CHECK, CHECK_EQ
 
 namespace xgboost::entry_weights {
+namespace {
+/** @brief Stop if the labels are of another shape. */
+void CheckShape(MetaInfo const& info) {
+  auto const n_weights = info.labels_lower_bound_.Size();
+  CHECK_EQ(n_weights, info.labels.Size())
+      << "Weights of entries have " << n_weights << " values, but the labels have shape "
+      << info.labels.Shape(0) << " x " << info.labels.Shape(1)
+      << ". Give `weight` a value for each row, or for each row and label.";
+}
+}  // namespace
+
 void Set(linalg::Matrix<float>* given, MetaInfo* info) {
   auto const n_rows = given->Shape(0), n_labels = given->Shape(1);
   auto* entries = &info->labels_lower_bound_;
@@ -22,6 +33,9 @@ void Set(linalg::Matrix<float>* given, MetaInfo* info) {
     return;
   }
   *entries = std::move(*given->Data());
+  if (info->labels.Shape(0) == n_rows) {
+    CheckShape(*info);
+  }
   auto const& values = entries->ConstHostVector();
   auto const bad = std::find_if(values.cbegin(), values.cend(),
                                 [](float w) { return !std::isfinite(w) || w < 0.0f; });
@@ -67,11 +81,7 @@ common::Span<float const> Of(Context const* ctx, MetaInfo const& info) {
   if (!HasMatrix(info)) {
     return {};
   }
-  auto const n_weights = info.labels_lower_bound_.Size();
-  CHECK_EQ(n_weights, info.labels.Size())
-      << "Weights of entries have " << n_weights << " values, but the labels have shape "
-      << info.labels.Shape(0) << " x " << info.labels.Shape(1)
-      << ". Give `weight` a value for each row, or for each row and label.";
+  CheckShape(info);
   if (!Any(info)) {
     return {};
   }
