@@ -250,7 +250,9 @@ def test_no_weight(value):
 
 def test_a_matrix_is_not_for_one_label():
     """Equal columns would be weights of rows; scikit-learn's checks expect an error, too."""
-    with pytest.raises(ValueError, match=rf"have 600 values, but the labels have shape {N_ROWS} x 1"):
+    with pytest.raises(
+        ValueError, match=rf"have 600 values, but the labels have shape {N_ROWS} x 1"
+    ):
         xgb.XGBRegressor(n_estimators=1).fit(X, X[:, 0], sample_weight=np.ones((N_ROWS, 2)))
 
 
