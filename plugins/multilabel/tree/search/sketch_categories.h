@@ -160,8 +160,8 @@ class SketchCategoryScan {
                                    PackedSum const* others) const {
     double penalty{0.0};
     for (std::size_t d = 0; d < kWidth; ++d) {
-      penalty += of_share[d] * (this->ShareOf(one, d) + this->ShareOf(others, d) -
-                                this->ShareOf(by_.total, d));
+      penalty += of_share[d] *
+                 (this->ShareOf(one, d) + this->ShareOf(others, d) - this->ShareOf(by_.total, d));
     }
     return static_cast<float>(penalty);
   }
