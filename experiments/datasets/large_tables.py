@@ -123,10 +123,14 @@ def _load(kind: Kind, n_rows: int, split: Any) -> MultiLabelDataset:
 
 
 DATASETS = {
-    f"large-{name}-{size}": DataSet(partial(_load, KINDS[name], n_rows), REFERENCE)
+    f"large-{name}-{size}": DataSet(
+        partial(_load, KINDS[name], n_rows), REFERENCE, as_frame=KINDS[name].n_categories > 0
+    )
     for name, sizes in SIZES.items()
     for size, n_rows in sizes.items()
 } | {
-    f"large-{name}-2k": DataSet(partial(_load, kind, 2_000), f"{REFERENCE}; for tests")
+    f"large-{name}-2k": DataSet(
+        partial(_load, kind, 2_000), f"{REFERENCE}; for tests", as_frame=kind.n_categories > 0
+    )
     for name, kind in KINDS.items()
 }

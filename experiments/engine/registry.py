@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.data import MultiLabelDataset
@@ -103,6 +104,32 @@ class DataSet:
     load: Callable[[Any], MultiLabelDataset]
     reference: str  # its source
     has_split: bool = True  # whether it has a published training and test part
+    as_frame: bool = False  # whether methods get X as a DataFrame, with columns of type category
+
+    def features(self, data: MultiLabelDataset) -> Any:
+        """Return X of a part in the form that methods get.
+
+        Examples
+        --------
+        >>> from experiments.datasets.category_tables import DATASETS
+        >>> tiny = DATASETS["categories-tiny"]
+        >>> tiny.features(tiny.load(None)[:3]).dtypes.astype(str).tolist()
+        ['float64', 'float64', 'category', 'category']
+        """
+        if not self.as_frame:
+            return data.X
+        columns = zip(data.feature_names, data.X.T, data.categories, strict=True)
+        return pd.DataFrame(
+            {
+                name: column if levels is None else _categorical(column, levels)
+                for name, column, levels in columns
+            }
+        )
+
+
+def _categorical(codes: NDArray[np.float64], levels: tuple[str, ...]) -> pd.Categorical:
+    known = np.where(np.isnan(codes), -1, codes).astype(np.intp)
+    return pd.Categorical.from_codes(known, categories=list(levels))
 
 
 class UnknownNameError(ValueError):

@@ -117,21 +117,25 @@ def execute(task: Task) -> tuple[Record, Arrays]:
 
 def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     method = registry.method(task.method)
-    train, test = task.evaluation.parts(registry.dataset(task.dataset), task.fold)
+    dataset = registry.dataset(task.dataset)
+    train, test = task.evaluation.parts(dataset, task.fold)
     if task.inner is not None:
         train, test = task.inner.parts(train)
     run["data"] = {"train": content_digest(train), "test": content_digest(test)}
     model = method.build(train, task.seed, **task.params)
     run["training"] = {}
+    X_train, X_test = dataset.features(train), dataset.features(test)
 
     def fit() -> None:
         if method.fit is None:
-            model.fit(train.X, train.Y)
+            model.fit(X_train, train.Y)
+        elif dataset.as_frame:
+            raise TypeError(f"{task.method} trains in a way of its own, which takes no DataFrame")
         else:
             run["training"] = method.fit(model, train)
 
     run["train_time"], run["train_wall_time"] = _clocked(fit)
-    split = registry.Split(train, test.X)
+    split = registry.Split(train, X_test)
     Y = np.asarray(test.Y)
     arrays["Y"] = Y.astype(np.int8)
     rules: dict[str, Any] = {}
@@ -158,7 +162,7 @@ def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[
         "scores": {name: float(score(model, split, Y)) for name, score in method.scores.items()},
     }
     if task.inner is None and method.details is not None:
-        result["details"] = method.details(model, test.X, Y)
+        result["details"] = method.details(model, X_test, Y)
     return result
 
 

@@ -155,11 +155,25 @@ def _other_studies() -> dict[str, Fact]:
     ]
     return {
         "budget_loss": of_budget,
+        "encodings_table": _encodings(),
         "order_free_table": _lines_after(order_free, "## Log-loss of whole labelsets"),
         "xdcc_ranks": _ranks_of_xdcc(xdcc),
         "boomer_times": _table("training time (CPU s)", times, n_left=7),
         "lacovac_near": f"{sum(near)} of {len(near)}",
     }
+
+
+def _encodings() -> str:
+    """Return log-losses with encoded categories over those with sets and a penalty, by encoding."""
+    _, results = load_finished("category-encodings")
+    losses = results.scores("log_loss")
+    ratios = losses.div(losses.pop("sets with a penalty"), axis=0)
+    rows: Cells = {
+        line: {table.removeprefix("categories-"): f"{ratio:.3f}" for table, ratio in column.items()}
+        | {"geometric mean": f"{geometric_mean(column):.3f}"}
+        for line, column in ratios.items()
+    }
+    return _table("", rows, n_left=1)
 
 
 def _ranks_of_xdcc(report: str) -> str:

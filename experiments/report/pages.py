@@ -22,6 +22,7 @@ PAGES = (
     "docs/index.md",
     "docs/results/index.md",
     "docs/start/which_method.md",
+    "docs/guide/categories.md",
     "docs/guide/decision_rules.md",
     "docs/guide/order_free.md",
     "docs/guide/serving.md",

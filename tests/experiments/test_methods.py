@@ -11,6 +11,7 @@ from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -27,6 +28,7 @@ from experiments.engine.plan import draws, measured
 from experiments.engine.registry import Split, dataset, datasets, method, methods
 from experiments.engine.task import Task, execute
 from experiments.methods.decided_by_rules import KINDS
+from experiments.methods.encoded_boosters import ENCODINGS
 from experiments.methods.label_networks import (
     GrowingMixture,
     LogisticChains,
@@ -115,6 +117,45 @@ def test_trains_and_predicts(name, monkeypatch):
     assert labels.keys() == arrays.keys()
     for rule, predicted in labels.items():
         np.testing.assert_array_equal(predicted, arrays[rule], rule)
+
+
+class Seen(BaseEstimator):
+    """Keeps X, and predicts nothing."""
+
+    def fit(self, X, Y):
+        self.X_, self.n_labels_ = X, Y.shape[1]
+
+    def predict(self, X):
+        assert X.dtypes.equals(self.X_.dtypes)
+        return np.zeros((len(X), self.n_labels_), np.int8)
+
+
+def test_categories_are_columns_of_a_frame(monkeypatch):
+    model = Seen()
+    seen = registry.Method("seen", "here", build=lambda train, seed: model)
+    monkeypatch.setattr(registry, "method", lambda name: seen)
+    task = Task("categories-tiny", Evaluation("k_fold", folds=2), 0, None, "seen", {}, 0)
+    record, _ = execute(task)
+    assert record["error"] is None, record["error"]["traceback"]
+    data = dataset("categories-tiny").load(None)
+    assert model.X_.dtypes.astype(str).tolist() == ["float64"] * 2 + ["category"] * 2
+    assert list(model.X_["c1"].cat.categories) == list(data.categories[3])
+    own = replace(seen, fit=lambda model, train: {})
+    monkeypatch.setattr(registry, "method", lambda name: own)
+    record, _ = execute(task)
+    assert "takes no DataFrame" in record["error"]["message"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_rows_have_the_codes_of_their_categories(encoding):
+    """Rows have the code of their category, but out of fold, where those of others decide."""
+    column = pd.Series(["often"] * 30 + ["rare"] * 10)
+    Y = np.array([[1, 1]] * 24 + [[0, 0]] * 16)
+    encoder, codes = ENCODINGS[encoding](column.to_frame("c"), Y)
+    often, rare = encoder.transform(pd.DataFrame({"c": ["often", "rare"]}))[:, 0]
+    assert often != rare
+    exact = encoding != "label means out of fold"
+    assert set(codes[:, 0]) == {often, rare} if exact else len(set(codes[:, 0])) > 2
 
 
 def test_build_does_not_look_at_labels(name):

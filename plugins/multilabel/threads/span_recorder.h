@@ -24,11 +24,11 @@ namespace xdcc {
 class BusyClock {
  public:
   BusyClock();
-  /** @brief Nanoseconds since the clock was made. */
+  /** @brief Nanoseconds since the clock was made; never less than before. */
   std::int64_t Now();
 
  private:
-  std::int64_t wall_begin_, cpu_begin_, last_, lost_{0};
+  std::int64_t wall_begin_, cpu_begin_, last_, lost_{0}, busy_{0};
 };
 
 class SpanRecorder {
@@ -41,7 +41,7 @@ class SpanRecorder {
    *
    * @param name      Name of the region; must live as long as the recorder.
    * @param n_threads Number of threads that share the tasks. If there are more tasks, each has the
-   *                  number of the thread that would be free first.
+   *                  number of the thread that would be free first; else the t-th has number t.
    */
   void Run(char const* name, std::size_t n_tasks, int n_threads, Task task, void* data);
   /**

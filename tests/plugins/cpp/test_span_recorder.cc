@@ -3,6 +3,9 @@
  * says how long each took.
  */
 #include <omp.h>  // for omp_get_num_procs
+#if defined(__linux__)
+#include <sys/prctl.h>  // for prctl
+#endif
 
 #include <algorithm>  // for count
 #include <chrono>     // for milliseconds, steady_clock
@@ -70,6 +73,27 @@ XDCC_TEST(span_recorder, TasksOfASchedule) {
   CHECK_EQ(xdcc::TaskNumber(), -1);
 }
 
+/** @brief Sleep shortly, which the clock takes for work until it has slept for longer. */
+void Nap(std::size_t i) {
+#if defined(__linux__)
+  prctl(PR_SET_TIMERSLACK, 1);
+#endif
+  std::this_thread::sleep_for(std::chrono::microseconds{i % 8 == 7 ? 200 : 10});
+}
+
+XDCC_TEST(span_recorder, TasksThatDoNothingKeepTheirNumbers) {
+  std::vector<int> tasks(kThreads);
+  Record([&] {
+    common::ParallelFor(tasks.size(), kThreads, [&](auto i) {
+      tasks[i] = xdcc::TaskNumber();
+      Nap(i);
+    });
+  });
+  for (std::int32_t t = 0; t < kThreads; ++t) {
+    CHECK_EQ(tasks[t], t);
+  }
+}
+
 XDCC_TEST(span_recorder, ChunksGoToTheThreadThatIsFree) {
   constexpr std::int32_t kTwo = 2;
   std::vector<int> tasks(4);
@@ -115,6 +139,17 @@ XDCC_TEST(span_recorder, SleepIsNoWork) {
   CHECK_LT(clock.Now() - begin, 25'000'000);
   Spin(std::chrono::microseconds{30'000});
   CHECK_GT(clock.Now() - begin, 1'000'000);
+}
+
+XDCC_TEST(span_recorder, TheClockDoesNotGoBack) {
+  xdcc::BusyClock clock;
+  std::int64_t before{0};
+  for (std::size_t i = 0; i < 100; ++i) {
+    auto const now = clock.Now();
+    CHECK_GE(now, before);
+    before = now;
+    Nap(i);
+  }
 }
 
 XDCC_TEST(span_recorder, BeginningARegionCosts) { CHECK_LT(XDCCRegionCost(2), 20'000.0); }
