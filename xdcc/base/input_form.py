@@ -15,22 +15,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse
 from xdcc.base.package import PACKAGE
 from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.base.state_checks import check_categories, require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Names, Within
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
 SparseZeros = Literal["missing", "zero"]

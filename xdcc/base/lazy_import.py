@@ -1,6 +1,6 @@
-"""Imports on first use: packages of xdcc, and large libraries that many tasks do without.
+"""Imports on first use, of packages of xdcc and of large libraries (``libraries.py``).
 
-The public names of xdcc stand once, in the stub of the package, which type checkers read, too.
+The stub of xdcc, which type checkers read, is the only list of its public names.
 """
 
 import ast
@@ -86,10 +86,9 @@ def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
 
 
 class LazyModule:
-    """A module of another library that is imported when something of it is first used.
+    """A module that is imported when something of it is first used.
 
-    What predicts from a mapped model imports NumPy alone; what it imports beside are functions that
-    train, in the same modules. Annotations of functions have to be text.
+    The annotations of functions that name it have to be text.
 
     Parameters
     ----------
