@@ -4,7 +4,6 @@ The stub of xdcc, which type checkers read, is the only list of its public names
 """
 
 import ast
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -103,6 +102,9 @@ class LazyModule:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(sys.modules.get(self._name) or import_module(self._name), name)
+        if self._module is None:  # `sys.modules` may have one that is not imported completely
+            self._module = import_module(self._name)
+        return getattr(self._module, name)
