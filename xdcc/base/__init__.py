@@ -13,6 +13,7 @@
 `label_rows`          a label matrix of any form, read in blocks, and the input of a metric
 `folds`               folds stratified by labels, and what models without a fold say of it
 `plugin`, `pyplot`    whether the patched XGBoost and Matplotlib are there
+`libraries`           pandas, SciPy, XGBoost and others, imported on first use (`lazy_import`)
 `seeds`               what `random_state` means
 `threads`             how many threads there are: affinity, quotas of containers, OpenMP
 `process`             what forks do to threads, interrupts to XGBoost, and exceptions to a fit

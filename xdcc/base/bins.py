@@ -8,14 +8,9 @@ the training data (:class:`~xdcc.base.fit_data.FitData`).
 import operator
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from xdcc.base.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-else:
-    xgb = LazyModule("xgboost")
+from xdcc.base.libraries import xgb
 
 
 class SharedBins:

@@ -21,7 +21,7 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -44,7 +44,7 @@ from xdcc.base.features import Features, ignore_identifiers, learn_features
 from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.input_form import Categories, InputForm, SparseZeros
-from xdcc.base.kept import kept
+from xdcc.base.kept import forget, kept
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels, check_labels, check_labels_as_in_fit
 from xdcc.base.learned import Learned
@@ -161,6 +161,11 @@ class CheckedEstimator(BaseEstimator):
         cls._domains = MappingProxyType({**cls._domains, **common})
         documented(cls, cls._entries)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Let the next prediction check the parameters, of which this may be one."""
+        super().__setattr__(name, value)
+        forget(self, "check")
+
     def __sklearn_tags__(self) -> Tags:
         """Tags: sparse X, missing values."""
         tags = super().__sklearn_tags__()
@@ -273,9 +278,8 @@ class CheckedEstimator(BaseEstimator):
         return self._input_form.check(X, type(self).__name__)
 
     def _check_changed_params(self) -> None:
-        """Check parameters again if one was changed after `fit`."""
-        params = tuple([getattr(self, name) for name in _param_names(type(self))])  # type: ignore[arg-type]
-        kept(self, "params", params, self._check_params)
+        """Check parameters again if an attribute was set since the last check."""
+        kept(self, "check", (), self._check_params)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether `fit` has seen data."""
@@ -465,12 +469,6 @@ class MultiLabelEstimator(ClassifierMixin, CheckedEstimator):
     def _check_Y_of(self, earlier: Any, X: Features, Y: Any, what: str = "Y") -> Labels:
         soft = getattr(self, "soft_labels", False)
         return check_labels_as_in_fit(earlier._output_form, X, Y, what, soft=soft)
-
-
-@cache
-def _param_names(cls: type[BaseEstimator]) -> tuple[str, ...]:
-    """Return the names of the parameters of a class, which scikit-learn looks up each time."""
-    return tuple(cls._get_param_names())
 
 
 def checked_pairs(eval_set: EvalSet | None) -> EvalSet:

@@ -4,7 +4,7 @@ XGBoost stores labels and gradients as dense float32 arrays, so Y becomes one he
 form (``labels.py``).
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,11 @@ from numpy.typing import NDArray
 from xdcc.base.bins import SharedBins
 from xdcc.base.input_form import InputForm
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse, xgb
 from xdcc.base.process import late_interrupt
 from xdcc.base.side_by_side import with_idle_cores
 from xdcc.base.weights import by_entry, row_weights, settle_weights, simplest_weights
 from xdcc.base.workers import sum_of_all
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-    from scipy import sparse
-else:
-    xgb = LazyModule("xgboost")
-    sparse = LazyModule("scipy.sparse")
 
 
 class FitData(NamedTuple):

@@ -9,21 +9,12 @@ pandas' categories. Polars is converted without PyArrow, which its own ``to_pand
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
-    import pandas as pd
-    from scipy import sparse
-else:
-    nw = LazyModule("narwhals.stable.v2")
-    pd = LazyModule("pandas")
-    sparse = LazyModule("scipy.sparse")
+from xdcc.base.libraries import nw, pd, sparse
 
 
 def as_pandas(data: Any, name: str = "X") -> Any:

@@ -15,22 +15,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse
 from xdcc.base.package import PACKAGE
 from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.base.state_checks import check_categories, require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Names, Within
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
 SparseZeros = Literal["missing", "zero"]
@@ -158,8 +153,7 @@ class InputForm:
             return X if is_taken and X.dtype in _FLOATS else None
         if is_rows_as_dicts(X):
             return self._of_dicts(X, estimator)
-        pandas = sys.modules.get("pandas")
-        if pandas is not None and type(X) is pandas.DataFrame:
+        if type(X) is _of_pandas("DataFrame"):
             return self._of_frame(X)
         is_taken = is_plain and (self.sparse_zeros is None or self._lacks_zeros)
         return X if is_taken and _is_single_csr(X) and self._is_table(X) else None
@@ -350,10 +344,13 @@ def _is_single_csr(X: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, float) and value != value):
-        return True
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and value is pandas.NA
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or value is _of_pandas("NA")
+
+
+def _of_pandas(name: str) -> Any:
+    """Return an attribute of pandas; None if it is not imported, or not completely."""
+    return getattr(sys.modules.get("pandas"), name, None)
 
 
 def _type_name(value: Any) -> str:

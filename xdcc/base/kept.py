@@ -47,14 +47,31 @@ def kept[T](owner: Any, name: str, made_from: tuple[Any, ...], make: Callable[[]
     entry = _KEPT.get(id(owner))
     if entry is None or entry[0]() is not owner:
         number = id(owner)
-        entry = _KEPT[number] = ref(owner, lambda gone: _forget(number, gone)), {}
+        entry = _KEPT[number] = ref(owner, lambda gone: _free(number, gone)), {}
     found = entry[1].get(name)
     if found is None or not _are_same(found[0], made_from):
         found = entry[1][name] = (made_from, make())
     return found[1]
 
 
-def _forget(number: int, gone: Any) -> None:
+def forget(owner: Any, name: str) -> None:
+    """Free the thing that was made for an object, if there is one.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     pass
+    >>> model = Model()
+    >>> forget(model, kept(model, "sum", (), lambda: "sum"))
+    >>> kept(model, "sum", (), lambda: "another sum")
+    'another sum'
+    """
+    entry = _KEPT.get(id(owner))
+    if entry is not None and entry[0]() is owner:
+        entry[1].pop(name, None)
+
+
+def _free(number: int, gone: Any) -> None:
     """Free what was made for an owner, unless its number has a new owner already."""
     entry = _KEPT.get(number)
     if entry is not None and entry[0] is gone:

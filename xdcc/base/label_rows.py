@@ -13,21 +13,14 @@ known label, or weight 0) are taken out, so that a metric needs no rule of its o
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.frames import as_pandas
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import pd, sparse
 from xdcc.base.weights import check_weight, row_weights
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from scipy import sparse
-else:
-    pd = LazyModule("pandas")
-    sparse = LazyModule("scipy.sparse")
 
 SAMPLE_ENTRIES = 2**21
 """Entries of the rows that a few numbers are learned from: calibration, decision rules."""

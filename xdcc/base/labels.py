@@ -19,7 +19,7 @@ a single label as ``(n_samples, n_classes)``; some have a decision function only
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,11 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas, labels_of_names
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import multiclass, validation
 from xdcc.base.output_form import LabelForm
 from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import sum_of_all
-
-if TYPE_CHECKING:
-    from sklearn.utils import multiclass, validation
-else:
-    multiclass = LazyModule("sklearn.utils.multiclass")
-    validation = LazyModule("sklearn.utils.validation")
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]

@@ -1,10 +1,9 @@
-"""Imports on first use: packages of xdcc, and large libraries that many tasks do without.
+"""Imports on first use, of packages of xdcc and of large libraries (``libraries.py``).
 
-The public names of xdcc stand once, in the stub of the package, which type checkers read, too.
+The stub of xdcc, which type checkers read, is the only list of its public names.
 """
 
 import ast
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -86,10 +85,9 @@ def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
 
 
 class LazyModule:
-    """A module of another library that is imported when something of it is first used.
+    """A module that is imported when something of it is first used.
 
-    What predicts from a mapped model imports NumPy alone; what it imports beside are functions that
-    train, in the same modules. Annotations of functions have to be text.
+    The annotations of functions that name it have to be text.
 
     Parameters
     ----------
@@ -104,6 +102,9 @@ class LazyModule:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(sys.modules.get(self._name) or import_module(self._name), name)
+        if self._module is None:  # `sys.modules` may have one that is not imported completely
+            self._module = import_module(self._name)
+        return getattr(self._module, name)

@@ -7,9 +7,7 @@ that have only probabilities.
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
-
-special = LazyModule("scipy.special")
+from xdcc.base.libraries import special
 
 type Margins = NDArray[np.float64]
 

@@ -2,19 +2,12 @@
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from xdcc.base.domains import Choice, check_domain
-from xdcc.base.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
-    import pandas as pd
-else:
-    nw = LazyModule("narwhals.stable.v2")
-    pd = LazyModule("pandas")
+from xdcc.base.libraries import nw, pd
 
 Output = Literal["default", "input", "pandas", "polars", "pyarrow"]
 

@@ -6,11 +6,8 @@ XGBoost does not. Nothing here runs on import, so ``import xdcc`` works with eit
 """
 
 from importlib.metadata import packages_distributions
-from typing import Any
 
-from xdcc.base.lazy_import import LazyModule
-
-xgboost: Any = LazyModule("xgboost")
+from xdcc.base.libraries import xgb
 
 _BUILD_INFO_KEY = "XDCC_MULTILABEL"
 _OLDEST_PLUGIN = "0.3.0"
@@ -33,7 +30,7 @@ def plugin_version() -> str | None:
     >>> plugin_version() is not None
     True
     """
-    version = xgboost.build_info().get(_BUILD_INFO_KEY)
+    version = xgb.build_info().get(_BUILD_INFO_KEY)
     return None if version is None else str(version)
 
 
@@ -63,7 +60,7 @@ def require_plugin(user: str) -> None:
         )
         raise PluginMissingError(
             f"{user} needs the XGBoost of this project, but the installed xgboost "
-            f"{xgboost.__version__} has {lack}. In a clone of the project run: {_remedy()}"
+            f"{xgb.__version__} has {lack}. In a clone of the project run: {_remedy()}"
         )
 
 

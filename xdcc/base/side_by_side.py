@@ -28,21 +28,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import collective, sklearn, threadpoolctl, xgb
 from xdcc.base.threads import at_least_threads, n_threads, thread_limit
-
-if TYPE_CHECKING:
-    import sklearn
-    import threadpoolctl
-    import xgboost as xgb
-    from xgboost import collective
-else:
-    sklearn = LazyModule("sklearn")
-    threadpoolctl = LazyModule("threadpoolctl")
-    xgb = LazyModule("xgboost")
-    collective = LazyModule("xgboost.collective")
 
 type Step = Callable[[], object]
 

@@ -4,16 +4,11 @@ Neither SciPy nor XGBoost nor the kernels check an index beyond the last column,
 beyond the end of an array.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from xdcc.base.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from xdcc.base.libraries import sparse
 
 
 def check_sparse_structure(name: str, matrix: Any) -> None:

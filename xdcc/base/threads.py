@@ -12,13 +12,10 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
-from typing import Any
 
 from xdcc.base.domains import Threads, check_domain
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import xgb
 from xdcc.kernels.threads import cpu_quota
-
-_xgboost: Any = LazyModule("xgboost.core")
 
 
 def available_cpus() -> int:
@@ -148,14 +145,14 @@ def _limited(n: int) -> Iterator[None]:
     """Set the limit of the current thread, and OpenMP's, which XGBoost keeps to."""
     before = _limit.n_threads
     if before == _UNLIMITED:
-        _limit.of_openmp = _xgboost._LIB.omp_get_max_threads()
+        _limit.of_openmp = xgb.core._LIB.omp_get_max_threads()
     _limit.n_threads = n
-    _xgboost._LIB.omp_set_num_threads(min(n, _limit.of_openmp))
+    xgb.core._LIB.omp_set_num_threads(min(n, _limit.of_openmp))
     try:
         yield
     finally:
         _limit.n_threads = before
-        _xgboost._LIB.omp_set_num_threads(min(before, _limit.of_openmp))
+        xgb.core._LIB.omp_set_num_threads(min(before, _limit.of_openmp))
 
 
 def _from_environment(name: str) -> int | None:

@@ -6,17 +6,12 @@ is used as a whole: for the bins of X, and for the mean of a metric over rows.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
+from xdcc.base.libraries import sparse
 
 type WeightArray = NDArray[np.floating]
 

@@ -5,18 +5,13 @@ the rows before those of rank n + 1. Each has to call these functions, with no r
 Without other workers, they return what they are given.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
-from xdcc.base.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    from xgboost import collective
-else:
-    collective = LazyModule("xgboost.collective")
+from xdcc.base.libraries import collective
 
 
 def sum_of_all[T: np.generic](values: NDArray[T]) -> NDArray[T]:

@@ -12,17 +12,12 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import xgb
 from xdcc.boosting._booster_scan import Trees, scan
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-else:
-    xgb = LazyModule("xgboost")
 
 _DEEPEST = 32
 """Limit on nested brackets; models of XGBoost have ten."""

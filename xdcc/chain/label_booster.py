@@ -1,21 +1,16 @@
 """``CompiledBooster``: the booster of an order-free chain as flat arrays, and its search."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import xgb
 from xdcc.base.stored import stored
 from xdcc.chain.order_free_inference import N_KNOWN, PRIOR_OF_CANDIDATES, SLACK, LabelsetScore
 from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.predictors import Outputs, WithKernels, of_margins
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-else:
-    xgb = LazyModule("xgboost")
 
 
 @stored

@@ -19,23 +19,15 @@ keeps, round by round.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.documentation import documented
 from xdcc.base.input_form import Features
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse, xgb
 from xdcc.chain.propagation import NO_LABEL, at_end, propagate
 from xdcc.prediction.propagation_rule import Cumulation, Prediction, PropagationRule
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-    from scipy import sparse
-else:
-    xgb = LazyModule("xgboost")
-    sparse = LazyModule("scipy.sparse")
 
 
 class ChainState:

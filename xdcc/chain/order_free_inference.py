@@ -24,7 +24,7 @@ accuracy on rows that the models have not seen.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +32,11 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import special, xgb
 from xdcc.base.stored import stored
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-else:
-    xgb = LazyModule("xgboost")
-special = LazyModule("scipy.special")
 
 type Margins = NDArray[np.float32]
 type LabelNumbers = NDArray[np.intp]

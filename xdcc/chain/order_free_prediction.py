@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xdcc.base.domains import Choice, Domain, Number, check_domain
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import special
 from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Of
@@ -28,8 +28,6 @@ from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.prediction._kernel import LabelsetSearch
 from xdcc.prediction.predictors import MarginSource, Outputs
-
-special = LazyModule("scipy.special")
 
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 

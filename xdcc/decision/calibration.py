@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import special
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.weights import by_entry
@@ -34,8 +34,6 @@ from xdcc.base.workers import count_folds, sample_of_all, sum_of_all
 from xdcc.decision._log_loss import log_loss_sums
 from xdcc.decision.cuts import Floats
 from xdcc.kernels.logistic import expit
-
-special = LazyModule("scipy.special")
 
 type Bools = NDArray[np.bool_]
 

@@ -24,13 +24,11 @@ from numpy.typing import NDArray
 
 from xdcc.base.domains import Number
 from xdcc.base.fit_data import FitData
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import stats
 from xdcc.base.package import PACKAGE
 from xdcc.base.stored import stored
 from xdcc.decision.cuts import Cuts, Floats
 from xdcc.kernels.logistic import expit
-
-stats = LazyModule("scipy.stats")
 
 NEVER = np.inf
 """The threshold of a label that is never predicted."""

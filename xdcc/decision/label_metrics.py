@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,10 @@ from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import sample_rows
 from xdcc.base.labels import check_labels
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.proba_metrics import proba_metric
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 
 def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:

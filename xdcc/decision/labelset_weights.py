@@ -19,21 +19,13 @@ log-odds instead of features (N. Ghamrawi and A. McCallum: Collective Multi-labe
 CIKM 2005).
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import sample_rows
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import optimize, sparse
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
-
-if TYPE_CHECKING:
-    from scipy import optimize, sparse
-else:
-    optimize = LazyModule("scipy.optimize")
-    sparse = LazyModule("scipy.sparse")
 
 _L2 = 10.0
 """Penalty on the biases of labels."""

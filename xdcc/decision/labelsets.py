@@ -18,7 +18,7 @@ whole: decisions are made row by row in a kernel (``labelset_rules.h``).
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,18 +28,13 @@ from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse
 from xdcc.base.margins import margins_of
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.weights import check_weight
 from xdcc.decision._labelset_rules import LabelsetRules
 from xdcc.decision.cuts import Floats, check_proba
-
-if TYPE_CHECKING:
-    from scipy import sparse
-else:
-    sparse = LazyModule("scipy.sparse")
 
 _BLOCK_ENTRIES = 2**20
 """Rows times labelsets of a block: 8 MiB for each of the few matrices that are there at once."""

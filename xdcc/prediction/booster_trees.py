@@ -6,18 +6,13 @@ read by :mod:`xdcc.serving`, which does not trust them.
 """
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import xgb
 from xdcc.prediction._ubjson import read_ubjson
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-else:
-    xgb = LazyModule("xgboost")
 
 _NAMES = (
     *("learner", "gradient_booster", "model", "trees", "tree_info"),

@@ -5,12 +5,12 @@ Estimators that have a flat form add themselves to a builder, by a method ``_add
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import sparse, xgb
 from xdcc.prediction.booster_trees import read_trees, start_margins
 from xdcc.prediction.layout import (
     ChainPart,
@@ -21,13 +21,6 @@ from xdcc.prediction.layout import (
     MemberPart,
     TreePart,
 )
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-    from scipy import sparse
-else:
-    xgb = LazyModule("xgboost")
-    sparse = LazyModule("scipy.sparse")
 
 _NODE = np.dtype([("threshold", "f4"), ("slot", "i4"), ("smaller", "i4"), ("other", "i4")])
 

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from xdcc.base.input_form import checked_rows
 from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import validation
 from xdcc.base.margins import margins_of
 from xdcc.base.stored import stored
 
 if TYPE_CHECKING:
-    from sklearn.utils import validation
-
     from xdcc.comparators import boomer, lacovac, rdt
 else:
-    validation = LazyModule("sklearn.utils.validation")
     boomer = LazyModule("xdcc.comparators.boomer")
     lacovac = LazyModule("xdcc.comparators.lacovac")
     rdt = LazyModule("xdcc.comparators.rdt")

@@ -23,21 +23,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.lazy_import import PUBLIC, LazyModule, import_package
+from xdcc.base.lazy_import import PUBLIC, import_package
+from xdcc.base.libraries import sklearn, xgb
 from xdcc.base.stored import stored_class, stored_classes, stored_name
 from xdcc.serving.archive import KINDS
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-    from sklearn import base
-else:
-    base = LazyModule("sklearn.base")
-    xgb = LazyModule("xgboost")
 
 type Upgrade = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
@@ -184,7 +178,7 @@ def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
     if isinstance(value, type):
         kind = f"the class {value.__name__}"
-    if isinstance(value, base.BaseEstimator):
+    if isinstance(value, sklearn.base.BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
             f"{place} is a {kind} of {library}. What it has learned can only be pickled, and "

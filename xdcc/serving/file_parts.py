@@ -5,17 +5,12 @@ import os
 import zipfile
 import zlib
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdcc.base.domains import Threads
-from xdcc.base.lazy_import import LazyModule
+from xdcc.base.libraries import xgb
 from xdcc.base.plugin import plugin_version
 from xdcc.boosting.booster_file import ModelFileError, read_booster
-
-if TYPE_CHECKING:
-    import xgboost as xgb
-else:
-    xgb = LazyModule("xgboost")
 
 BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),

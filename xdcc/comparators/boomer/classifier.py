@@ -218,7 +218,7 @@ class BoomerClassifier(MultiLabelEstimator):
     evals_result_: dict[str, dict[str, list[float]]] = learned()
     coverage_: NDArray[np.int64] = learned()
     rules_: Annotated[RuleList, Of(attributes="n_features_in_", labels="n_labels_")] = learned()
-    best_n_rules_: Annotated[int, Within(0)] = learned()
+    best_n_rules_: Annotated[int, Within(1)] = learned()
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -323,7 +323,8 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        return self.labels_of(self._scores(self._read_X(X), n_rules))
+        scores = self._scores(self._read_X(X), n_rules)
+        return self._output_form.labels(self._labels_of_scores(scores))
 
     def predict_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.floating]:
         """Predict the probability of each label.
@@ -400,7 +401,9 @@ class BoomerClassifier(MultiLabelEstimator):
         return predict_labels(self._loss(), self.prediction, self.labelsets_, scores)
 
     def _scores(self, X: Features, n_rules: int | None = None) -> NDArray[np.float64]:
-        return next(self._staged(X, [self.best_n_rules_ if n_rules is None else n_rules]))
+        if n_rules is None:
+            return next(self._add_up(X, [self.best_n_rules_]))
+        return next(self._staged(X, [n_rules]))
 
     def _scores_in_form_of_y(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.classes_.ndim == 2 else scores[:, 0]

@@ -1,0 +1,48 @@
+"""Large libraries, each of which is imported when something of it is first used.
+
+A service that predicts from a mapped model imports NumPy alone. Modules that it imports, and that
+have functions for training, too, take these libraries from here. The annotations of functions that
+name one have to be text.
+"""
+
+from typing import TYPE_CHECKING
+
+from xdcc.base.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+    import sklearn
+    import threadpoolctl
+    import xgboost as xgb
+    from scipy import optimize, sparse, special, stats
+    from sklearn.utils import multiclass, validation
+    from xgboost import collective
+else:
+    collective = LazyModule("xgboost.collective")
+    multiclass = LazyModule("sklearn.utils.multiclass")
+    nw = LazyModule("narwhals.stable.v2")
+    optimize = LazyModule("scipy.optimize")
+    pd = LazyModule("pandas")
+    sklearn = LazyModule("sklearn")
+    sparse = LazyModule("scipy.sparse")
+    special = LazyModule("scipy.special")
+    stats = LazyModule("scipy.stats")
+    threadpoolctl = LazyModule("threadpoolctl")
+    validation = LazyModule("sklearn.utils.validation")
+    xgb = LazyModule("xgboost")
+
+__all__ = [
+    "collective",
+    "multiclass",
+    "nw",
+    "optimize",
+    "pd",
+    "sklearn",
+    "sparse",
+    "special",
+    "stats",
+    "threadpoolctl",
+    "validation",
+    "xgb",
+]
