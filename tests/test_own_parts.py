@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -30,6 +31,7 @@ from xdcc.automatic.mixture_margins import PartlyFlatMargins
 from xdcc.automatic.other_models import OtherModels
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
+from xdcc.base.checks import check_fit_data
 from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -181,7 +183,8 @@ def test_clones_and_pipelines(fitted):
 
 
 def test_files(fitted, tmp_path):
-    with pytest.raises(TypeError, match="members holds Centroids, which a model file cannot"):
+    message = r"members holds Centroids, which .* needs members: set_params\(members=None\) before"
+    with pytest.raises(TypeError, match=message):
         save_model(fitted, tmp_path / "model")
     model = copy.copy(fitted)
     model.members, model.rules = None, "auto"
@@ -204,9 +207,25 @@ def test_a_member_that_files_can_hold(tmp_path):
     assert loaded.members[1][0] == "xgb"
 
 
+def test_a_member_that_did_not_enter(tmp_path):
+    """Without the parameter, which `fit` needs, a file can hold the mixture."""
+    useless = MultiOutputClassifier(DummyClassifier())
+    model = classifier(members=["linear", useless]).fit(X, Y)
+    assert [member.name for member in model.members_] == ["linear"]
+    outer = xdcc.ThresholdClassifier(model, cv="prefit").fit(X, Y)
+    for each, param in ((model, "members"), (outer, "estimator__members")):
+        with pytest.raises(TypeError, match=rf"holds DummyClassifier, .* set_params\({param}=None"):
+            save_model(each, tmp_path / "model")
+        save_model(each.set_params(**{param: None}), tmp_path / "model")
+        loaded = load_model(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.predict_proba(X_NEW), each.predict_proba(X_NEW))
+        model.members = ["linear", useless]
+
+
 def test_a_rule_in_files():
     model = TunedDecisionClassifierCV(LogisticLabels(), rules=[AtLeastOne], cv=3).fit(X, Y)
-    with pytest.raises(TypeError, match="rules holds the class AtLeastOne, which a model file"):
+    message = r"rules holds the class AtLeastOne, which .* rules: set_params\(rules='auto'\) before"
+    with pytest.raises(TypeError, match=message):
         save_model(model, "model")
     model.rules = "auto"
     with pytest.raises(TypeError, match="rule_ holds AtLeastOne, which a model file cannot store"):
@@ -363,16 +382,36 @@ def test_no_memory_for_any(monkeypatch):
         classifier(members=["extra trees"]).fit(X, Y)
 
 
-def test_a_few_rows_tell_the_time(monkeypatch):
+class Slow(CentroidClassifier):
+    """Takes a second, and another one for each 1000 rows, by a clock of its own."""
+
+    seconds, n_rows = 0.0, 0
+
+    def fit(self, X, Y):
+        Slow.n_rows = len(X)
+        Slow.seconds += 1 + len(X) / 1000
+        return super().fit(X, Y)
+
+
+def test_more_rows_tell_the_time(monkeypatch):
     """With a budget alone: else the model would depend on the machine."""
-    family, shape = OtherModels("neighbours", NEIGHBOURS), Shape(250, 4, 3, 1000, 3)
-    before = family.candidates(shape, 10.0)[0].seconds
-    monkeypatch.setattr(
-        "xdcc.automatic.other_models.OtherClassifier.try_out", lambda self, data: 0.5
-    )
-    family.begin(FitData(X, Y.astype(np.float32), None), shape)
-    assert family.candidates(shape, 10.0)[0].seconds == 0.5 * 3 * 250
-    assert family.candidates(shape, np.inf)[0].seconds == before
+    monkeypatch.setattr("xdcc.automatic.other_classifier.time.perf_counter", lambda: Slow.seconds)
+    data = check_fit_data(LogisticLabels(), np.tile(X, (8, 1)), np.tile(Y, (8, 1)))
+    shape = Shape(2000, 4, 3, 8000, 3)
+    family = OtherModels("slow", Slow())
+    guess = family.candidates(shape, 10.0)[0]
+    family.begin(data, shape, np.inf)
+    assert Slow.n_rows == 20
+    assert family.candidates(shape, np.inf)[0].seconds == guess.seconds
+    family.begin(data, shape, 10.0)
+    assert Slow.n_rows == 1000
+    measured = family.candidates(shape, 10.0)[0]
+    assert measured.seconds == pytest.approx((1 + 1) / 1000 * 3 * 2000)
+    assert family.candidates(shape, np.inf)[0].seconds == guess.seconds
+    budget = TimeBudget(0.0, 10.0)
+    budget.learn(Candidate("another", NEIGHBOURS, 1.0), 30.0)
+    assert budget.estimate(measured) == measured.seconds
+    assert budget.estimate(guess) == 30 * guess.seconds
 
 
 class Wrong(ClassifierMixin, BaseEstimator):
@@ -429,6 +468,38 @@ def test_what_few_rows_do_not_show():
     assert model.predict_proba(X_NEW).shape == Y_NEW.shape
 
 
+COLOURS = pd.Categorical(["red"] * len(X))
+
+
+def unknown(values):
+    values = values.astype(np.float32)
+    values[::3, 1] = NAN
+    return values
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ((X, unknown(Y)), ValueError, "y contains NaN"),
+        ((unknown(X), Y), ValueError, "X contains NaN"),
+        ((X, Y, np.ones(len(X))), TypeError, "unexpected keyword argument 'sample_weight'"),
+        ((pd.DataFrame(X, columns=[*"abcd"]).assign(e=COLOURS), Y), ValueError, "'red'"),
+    ],
+)
+def test_what_more_rows_do_not_help(monkeypatch, data, error, message):
+    """What a classifier does not take shows before anything is trained."""
+    monkeypatch.setattr(LogisticLabels, "_out_of_fold", lambda *args, **kwargs: pytest.fail("late"))
+    with pytest.raises(error, match=message) as raised:
+        classifier(members=["linear", NEIGHBOURS]).fit(*data)
+    (note,) = raised.value.__notes__
+    assert note.startswith("The member 'KNeighborsClassifier'")
+
+
+def test_too_few_rows_for_a_trial():
+    model = classifier(members=[KNeighborsClassifier(40)]).fit(X, Y)
+    assert model.predict(X_NEW).shape == Y_NEW.shape
+
+
 def test_errors_of_a_member_name_it():
     class Failing(Wrong):
         def fit(self, X, Y):
@@ -465,6 +536,37 @@ class OneCandidate(MemberFamily):
         return [self.candidate]
 
 
+class Nameless(OneCandidate):
+    name = None
+
+
+class NoCandidate(OneCandidate):
+    def candidates(self, shape, longest):
+        return []
+
+
+def test_a_family_that_draws_says_how():
+    with pytest.raises(TypeError, match="Draws has draws=1, but no method `draw`"):
+
+        class Draws(OneCandidate):
+            draws = 1
+
+
+def test_what_a_family_learns_stays_in_fit():
+    class Learns(OneCandidate):
+        def __init__(self, candidate):
+            super().__init__(candidate)
+            self.learned = []
+
+        def learn(self, training):
+            self.learned.append(training.candidate.name)
+            return super().learn(training)
+
+    family = Learns(Candidate("nn", NEIGHBOURS, 1.0))
+    classifier(members=[family]).fit(X, Y)
+    assert family.learned == []
+
+
 def twice():
     return [("a", NEIGHBOURS), ("a", NEIGHBOURS)]
 
@@ -488,6 +590,8 @@ def twice():
             "seconds of the candidate 'nn'=0: it must",
         ),
         ([Centroids(), ("centroids, 1.0", NEIGHBOURS)], "more than one candidate 'centroids, 1.0'"),
+        ([Nameless(None)], r"members\[0\]: Nameless has no name"),
+        ([NoCandidate(None)], "members: none of the families lists a candidate"),
         (
             [LogisticRegression()],
             r"'LogisticRegression' \(LogisticRegression\) takes a single label, and Y has 3\. "

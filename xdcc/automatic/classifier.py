@@ -286,6 +286,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             message names it and says what came.
         TypeError
             If a callable metric does not return a number.
+        Exception
+            What a classifier of another package raises; a note names the member. It comes before
+            anything is trained if the classifier does not take such data.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
 

@@ -83,7 +83,9 @@ def _family_of(member: MemberLike, number: int) -> MemberFamily:
         check_domain(what, member, Choice(tuple(FAMILIES)))
         return FAMILIES[member]()
     if isinstance(member, MemberFamily):
-        return copy.copy(member)
+        if not isinstance(getattr(member, "name", None), str):
+            raise ValueError(f"{what}: {type(member).__name__} has no name.")
+        return copy.deepcopy(member)
     name, model = member if _is_pair(member) else (type(member).__name__, member)
     if not _WITH_PROBA.accepts(model):
         check_domain(f"{what}, {name!r}", model, _WITH_PROBA)
@@ -119,7 +121,7 @@ def usual_candidates(
     Raises
     ------
     ValueError
-        If two have the same name, or one has no `predict_proba` or no cost.
+        If there is none, two have the same name, or one has no `predict_proba` or no cost.
 
     Examples
     --------
@@ -132,7 +134,10 @@ def usual_candidates(
         for candidate in family.candidates(shape, longest)
     ]
     if not found and longest == np.inf:  # extra trees alone
-        return usual_candidates(families, shape, np.finfo(np.float64).max)
+        found = usual_candidates(families, shape, np.finfo(np.float64).max)
+        if not found:
+            raise ValueError("members: none of the families lists a candidate.")
+        return found
     names = [candidate.name for candidate in found]
     for number, candidate in enumerate(found):
         if candidate.name in names[:number]:

@@ -44,6 +44,9 @@ class Candidate:
         Whether a training that is ended early gives a model for each fold, as that of boosters.
     repeats : bool, default=True
         Whether a time budget may be spent on more models with other seeds.
+    is_measured : bool, default=False
+        Whether `seconds` come from a trial on this machine, so that it does not matter how much
+        longer than estimated other candidates take.
     n_rows : int or None, default=None
         Where one fold is enough: rows to learn from, drawn; None for all.
     family : MemberFamily or None, default=None
@@ -63,6 +66,7 @@ class Candidate:
     n_errors: float = 1.0
     ends_early: bool = False
     repeats: bool = True
+    is_measured: bool = False
     n_rows: int | None = None
     family: "MemberFamily | None" = field(default=None, repr=False)
 
@@ -147,6 +151,12 @@ class MemberFamily(ABC):
     is_cut: bool = False
     """Whether its models had too little time so far, so that the next one is more urgent."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Stop if a family that draws candidates has no method for it."""
+        super().__init_subclass__(**kwargs)
+        if cls.draws and cls.draw is MemberFamily.draw:
+            raise TypeError(f"{cls.__name__} has draws={cls.draws}, but no method `draw`.")
+
     @abstractmethod
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
         """List what is tried in any case, in the order in which it is trained.
@@ -164,18 +174,29 @@ class MemberFamily(ABC):
             The same for the same arguments, before the family has learned from a training.
         """
 
-    def begin(self, data: FitData, shape: Shape) -> None:
+    def begin(self, data: FitData, shape: Shape, longest: float) -> None:
         """Try what can be tried on a few rows, before anything is trained.
+
+        Parameters
+        ----------
+        data : FitData
+            Training data.
+        shape : Shape
+            Sizes of the data.
+        longest : float
+            Seconds that one candidate can take; infinity without a time budget.
 
         Raises
         ------
         ValueError
             If a classifier of another package predicts no probabilities of these labels.
+        Exception
+            What it raises, if it does not take such data.
         """
         for candidate in self.candidates(shape, np.inf):
             estimator = candidate.estimator(0, 1)
             if isinstance(estimator, OtherClassifier):
-                estimator.try_out(data)
+                estimator.try_out(data, is_timed=False)
 
     def first(self, shape: Shape, longest: float) -> Candidate | None:
         """Describe one that is good after so many seconds; None if there is none."""
@@ -183,7 +204,7 @@ class MemberFamily(ABC):
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw another one; needed if `draws` is positive."""
-        raise NotImplementedError(f"{type(self).__name__} draws no candidates.")
+        raise NotImplementedError
 
     def learn(self, training: Training) -> float:
         """Learn from a training; return the seconds by which estimates are corrected."""

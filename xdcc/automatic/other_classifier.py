@@ -32,9 +32,9 @@ from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.out_of_fold import fit_on
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
 
-_FEW_ROWS, _OF_EACH, _ENTRIES_OF_TRIAL = 20, 2, 2**17
-"""A trial has so many rows at least, and so many with and without each label, of a sample with so
-many entries of Y."""
+_TRIALS, _ENTRIES_OF_TRIAL = ((20, 2), (1000, 50)), 2**17
+"""Rows of the first and of the second trial, and how many of them are with and without each label,
+at least, if a sample of this many entries of Y has them."""
 
 _WANTS_ONE_LABEL = "y should be a 1d array"
 """How classifiers for one label refuse several: by scikit-learn's `column_or_1d`."""
@@ -84,26 +84,39 @@ class OtherClassifier(MultiLabelEstimator):
         self.classifier_ = model
         return self
 
-    def try_out(self, data: FitData) -> float:
+    def try_out(self, data: FitData, *, is_timed: bool) -> float:
         """Fit a clone on a few rows, and look at what it predicts.
+
+        There is a second trial, on more rows, if the first one fails or the time is needed.
+
+        Parameters
+        ----------
+        data : FitData
+            Training data.
+        is_timed : bool
+            Whether the time is needed: on a few rows, most of it does not depend on their number.
 
         Returns
         -------
         float
-            Seconds for each row. 0 if it cannot be fitted on so few rows, which shows nothing.
+            Seconds for each row, by the last trial that did not fail; 0 if both did.
 
         Raises
         ------
         ValueError
             If it predicts no probabilities of these labels, or takes a single label only.
+        Exception
+            What the classifier raises, if it is the same in both trials: more rows do not help.
         """
         self._refuse_entry_weights(data)
-        few, begun = data.part(_few_rows(data)), time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        seconds, failure = 0.0, ""
+        for n_rows, of_each in _TRIALS:
+            rows, begun = data.part(_some_rows(data, n_rows, of_each)), time.perf_counter()
             try:
-                model = clone(self)._fit_checked(few)
-                answer = model._answer(few.X)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model = clone(self)._fit_checked(rows)
+                    answer = model._answer(rows.X)
             except Exception as error:
                 if _WANTS_ONE_LABEL in str(error):
                     raise ValueError(
@@ -111,9 +124,15 @@ class OtherClassifier(MultiLabelEstimator):
                         "sklearn.multioutput.MultiOutputClassifier fits one for each label. "
                         f"({error})"
                     ) from error
-                return 0.0
-        model._checked(answer, len(few.Y))
-        return (time.perf_counter() - begun) / len(few.Y)
+                if repr(error) == failure:
+                    raise
+                failure = repr(error)
+                continue
+            model._checked(answer, len(rows.Y))
+            seconds = (time.perf_counter() - begun) / len(rows.Y)
+            if not is_timed:
+                break
+        return seconds
 
     @property
     def _described(self) -> str:
@@ -232,14 +251,14 @@ def free_seeds(classifier: Any) -> list[str]:
     return [name for name in seeds if params[name] is None]
 
 
-def _few_rows(data: FitData) -> NDArray[np.intp]:
-    """Take a few rows: some with and some without each label, if there are any."""
+def _some_rows(data: FitData, n_rows: int, of_each: int) -> NDArray[np.intp]:
+    """Take some rows: at least `of_each` with and without each label, if there are as many."""
     rows = sample_rows(data.Y.shape, data.counts, _ENTRIES_OF_TRIAL)
     Y = data.Y[rows]
-    is_taken = np.arange(len(rows)) < _FEW_ROWS
+    is_taken = np.arange(len(rows)) < n_rows
     for value in (0, 1):
         has = value == Y
-        is_taken |= (has & (np.cumsum(has, axis=0) <= _OF_EACH)).any(axis=1)
+        is_taken |= (has & (np.cumsum(has, axis=0) <= of_each)).any(axis=1)
     return rows[is_taken]
 
 

@@ -30,16 +30,17 @@ class OtherModels(MemberFamily):
         self.name, self.noun, self._model = name, f"model of {name!r}", model
         self._per_row = 0.0
 
-    def begin(self, data: FitData, shape: Shape) -> None:
-        """Try the classifier on a few rows, and take the time."""
+    def begin(self, data: FitData, shape: Shape, longest: float) -> None:
+        """Try the classifier on some rows, and take the time if it is limited."""
         (candidate,) = self.candidates(shape, np.inf)
         estimator = candidate.estimator(0, 1)
         if isinstance(estimator, OtherClassifier):
-            self._per_row = estimator.try_out(data)
+            self._per_row = estimator.try_out(data, is_timed=longest < np.inf)
 
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
-        """List the classifier; with a time budget, by the time that a few rows took."""
+        """List the classifier; with a time budget, by the time that some rows took."""
         seconds = _PER_ENTRY * shape.n_folds * (shape.n_entries + shape.n_rows * shape.n_labels)
-        if longest < np.inf and self._per_row:
+        is_measured = longest < np.inf and self._per_row > 0
+        if is_measured:
             seconds = self._per_row * shape.n_folds * shape.n_rows
-        return [Candidate(self.name, self._model, seconds)]
+        return [Candidate(self.name, self._model, seconds, is_measured=is_measured)]

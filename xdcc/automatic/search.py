@@ -193,7 +193,7 @@ class Search:
             If a classifier of another package predicts no probabilities.
         """
         for family in self._families:
-            family.begin(self._data, self._shape)
+            family.begin(self._data, self._shape, self._budget.longest())
         with self._progress:
             try:
                 had_time = self._try_all()

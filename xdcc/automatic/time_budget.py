@@ -33,6 +33,10 @@ class Estimated(Protocol):
     def least_seconds(self) -> float:
         """Seconds after which it is worth something."""
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the seconds come from a trial on this machine."""
+
 
 class TimeBudget:
     """Seconds for the whole search; without a budget they never end.
@@ -96,9 +100,10 @@ class TimeBudget:
     def estimate(self, candidate: Estimated) -> float:
         """Return how many seconds a candidate needs at least, learned from others of its kind.
 
-        The first of a kind is as slow as the slowest other kind: the machine can be busy.
+        The first of a kind is as slow as the slowest other kind, unless its time was measured: the
+        machine can be busy.
         """
-        of_new = max([1.0, *self._slowness.values()])
+        of_new = 1.0 if candidate.is_measured else max([1.0, *self._slowness.values()])
         return candidate.least_seconds * self._slowness.get(candidate.kind, of_new)
 
     def learn(self, candidate: Estimated, seconds: float) -> None:

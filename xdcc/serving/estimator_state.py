@@ -39,6 +39,9 @@ _OF_COMPILED_MODELS = "xdcc.serving.compiled_classes"
 _OF_ESTIMATORS = "xdcc.serving.all_classes"
 """Modules that register classes."""
 
+_FOR_FIT = {"members": None, "rules": "auto"}
+"""Parameters that only `fit` needs, and values that a file can hold."""
+
 
 @dataclass
 class State:
@@ -178,6 +181,14 @@ def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
     if isinstance(value, type):
         kind = f"the class {value.__name__}"
+    path = place.split(".")[1:]
+    for name, default in _FOR_FIT.items():
+        if name in path:
+            param = "__".join(path[: path.index(name) + 1])
+            return (
+                f"{place} holds {kind}, which a model file cannot store. Only `fit` needs {name}: "
+                f"set_params({param}={default!r}) before saving."
+            )
     if isinstance(value, sklearn.base.BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
