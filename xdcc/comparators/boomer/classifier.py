@@ -342,7 +342,8 @@ class BoomerClassifier(MultiLabelEstimator):
 
         {raises_as_scores}
         """
-        return self._output_form.proba(self._proba(self._read_X(X), n_rules))
+        proba = self._proba(self._read_X(X), n_rules)
+        return self._output_form.proba(proba)
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Predict the probability of each known labelset.
