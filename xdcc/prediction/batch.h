@@ -189,7 +189,7 @@ inline void PackTrees(Compiled const& model, Batch* batch) {
 /** @brief Write the leaves of forests as rows, if these are few and not much longer than lists. */
 inline void MakeDenseShares(Compiled const& model, Batch* batch) {
   constexpr std::int64_t kMostValues = std::int64_t{1} << 20, kTimesList = 8;
-  auto const n_entries = model.n_forest_leaves == 0 ? 0 : model.leaf_start[model.n_forest_leaves];
+  auto const n_entries = model.leaf_start[model.n_forest_leaves];
   auto const n_values = model.n_forest_leaves * model.width;
   if (n_values > kMostValues || n_values > kTimesList * n_entries) {
     return;
@@ -362,8 +362,7 @@ XDCC_TARGET_CLONES static void AddLineLeaves(float const* leaf_value, std::int64
   }
 }
 
-/** @brief Add rows of shares of a group of trees to the frequencies of rows, in the trees' order.
- */
+/** @brief Add leaves of a group of trees to the frequencies of rows, in the order of the trees. */
 XDCC_TARGET_CLONES static void AddDenseShares(double const* shares, std::int64_t width,
                                               std::int64_t n_trees, std::int32_t const* leaves,
                                               std::int64_t n_rows, double* frequencies) {

@@ -17,6 +17,7 @@
 #include <cstdint>    // for int32_t, int64_t, uint32_t
 #include <cstring>    // for memcpy
 #include <limits>     // for numeric_limits
+#include <memory>     // for unique_ptr
 #include <vector>     // for vector
 
 #include "batch.h"
@@ -29,8 +30,9 @@ struct Memory {
   std::vector<float> features, slots, values, proba, propagated, running;
   std::vector<double> frequencies, sums, totals;
   std::vector<std::int32_t> leaves, packed_leaves;
-  std::vector<std::uint32_t> packed_lines;  // of eight rows, `PackedTrees::NLines` times `kLanes`
-  std::vector<char> is_missing;             // whether eight rows have missing values
+  // Of eight rows, `PackedTrees::NLines` times `kLanes`; lines that no row needs are never written.
+  std::unique_ptr<std::uint32_t[]> packed_lines;
+  std::vector<char> is_missing;  // whether eight rows have missing values
   std::vector<std::int64_t> row_numbers;
   std::vector<std::uint8_t> of_lines;  // for the three that follow, from a cache line's begin
   std::uint8_t *lines{nullptr}, *line_leaves{nullptr}, *bins{nullptr};
@@ -63,7 +65,7 @@ struct Memory {
         std::fill_n(lines + leaf * kLine, kLine, static_cast<std::uint8_t>(leaf));
       }
       auto const n_lanes = (n + kLanes - 1) / kLanes * kLanes;
-      packed_lines.resize(n_lanes * batch->packed.NLines());
+      packed_lines.reset(new std::uint32_t[n_lanes * batch->packed.NLines()]);
       packed_leaves.resize(batch->packed.NLines() == 0 ? 0 : n_lanes * kGroup);
       is_missing.resize(n_lanes / kLanes);
     }
@@ -268,7 +270,7 @@ inline void AddPacked(Compiled const& model, Batch const& batch, Tree const& par
         for (int line = 0; line < kFetched && next < end; ++line, next += kNodesOfLine) {
           __builtin_prefetch(packed.nodes.data() + next);
         }
-        auto const* lines = memory->packed_lines.data() + row / kLanes * of_lanes;
+        auto const* lines = memory->packed_lines.get() + row / kLanes * of_lanes;
         auto* leaves = memory->packed_leaves.data() + row * kGroup + i;
         if (memory->is_missing[row / kLanes]) {
           (is_few ? WalkPacked<PackedTrees::kFewBits, true>
@@ -518,7 +520,7 @@ inline void FillPackedLines(Call const& call, float const* features, std::int64_
   PackedTrees const& packed = call.batch->packed;
   auto const n_lines = packed.NLines();
   for (std::int64_t row = 0; n_lines > 0 && row < n_rows; row += kLanes) {
-    auto* lines = memory->packed_lines.data() + (place + row) * n_lines;
+    auto* lines = memory->packed_lines.get() + (place + row) * n_lines;
     char* is_missing = memory->is_missing.data() + (place + row) / kLanes;
     auto const n_here = std::min<std::int64_t>(kLanes, n_rows - row);
     if (call.rows.dense == nullptr) {

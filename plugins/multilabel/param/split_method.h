@@ -47,6 +47,7 @@ constexpr SplitMethodInfo const& InfoOf(SplitMethod method) {
   return kSplitMethods[static_cast<std::size_t>(method) - 1];
 }
 
+/** @brief `VisitMethod` among the methods with these indices. */
 template <typename Fn, std::size_t... kIndices>
 auto VisitMethod(SplitMethod method, Fn&& fn, std::index_sequence<kIndices...>) {
   decltype(fn(std::integral_constant<SplitMethod, SplitMethod::kSumGain>{})) result{};
@@ -58,6 +59,7 @@ auto VisitMethod(SplitMethod method, Fn&& fn, std::index_sequence<kIndices...>) 
   (visit(std::integral_constant<SplitMethod, SplitMethod{kIndices + 1}>{}), ...);
   return result;
 }
+
 /** @brief Call `fn` with the method as a constant. */
 template <typename Fn>
 auto VisitMethod(SplitMethod method, Fn&& fn) {

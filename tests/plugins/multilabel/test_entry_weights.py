@@ -267,3 +267,13 @@ def test_other_shapes():
         train(matrix(W[:7]))
     with pytest.raises(ValueError, match="Invalid shape"):
         matrix(W[..., np.newaxis])
+
+
+@pytest.mark.parametrize("weight", [W[:, :3], W[:, [1, 1, 1]]], ids=["columns", "equal columns"])
+def test_labels_of_another_shape_that_are_set_later(weight):
+    data = matrix(weight, labels=None)
+    data.set_label(Y)
+    with pytest.raises(
+        xgb.core.XGBoostError, match=rf"have 900 values, but the labels have shape {N_ROWS} x 5"
+    ):
+        train(data)
