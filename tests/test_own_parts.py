@@ -204,13 +204,13 @@ def test_a_member_that_files_can_hold(tmp_path):
     assert loaded.members[1][0] == "xgb"
 
 
-def test_a_rule_in_files():
+def test_a_rule_in_files(tmp_path):
     model = TunedDecisionClassifierCV(LogisticLabels(), rules=[AtLeastOne], cv=3).fit(X, Y)
     with pytest.raises(TypeError, match="rules holds the class AtLeastOne, which a model file"):
-        save_model(model, "model")
+        save_model(model, tmp_path / "model")
     model.rules = "auto"
     with pytest.raises(TypeError, match="rule_ holds AtLeastOne, which a model file cannot store"):
-        save_model(model, "model")
+        save_model(model, tmp_path / "model")
     with pytest.raises(TypeError, match=r"have a flat form, not tests\.decision\.own_rule\.AtLea"):
         CompiledModel(model)
     with pytest.raises(TypeError, match="'at_least_one' is not a fixed sequence of operators"):
