@@ -222,14 +222,14 @@ def test_a_member_that_did_not_enter(tmp_path):
         model.members = ["linear", useless]
 
 
-def test_a_rule_in_files():
+def test_a_rule_in_files(tmp_path):
     model = TunedDecisionClassifierCV(LogisticLabels(), rules=[AtLeastOne], cv=3).fit(X, Y)
     message = r"rules holds the class AtLeastOne, which .* rules: set_params\(rules='auto'\) before"
     with pytest.raises(TypeError, match=message):
-        save_model(model, "model")
+        save_model(model, tmp_path / "model")
     model.rules = "auto"
     with pytest.raises(TypeError, match="rule_ holds AtLeastOne, which a model file cannot store"):
-        save_model(model, "model")
+        save_model(model, tmp_path / "model")
     with pytest.raises(TypeError, match=r"have a flat form, not tests\.decision\.own_rule\.AtLea"):
         CompiledModel(model)
     with pytest.raises(TypeError, match="'at_least_one' is not a fixed sequence of operators"):

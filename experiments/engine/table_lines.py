@@ -1,4 +1,4 @@
-"""Lines of the CSV files with results: a fault names the file, the line and what makes it anew."""
+"""Lines of CSV files with results: errors name the file, the line and how to make it anew."""
 
 import csv
 import io
@@ -60,7 +60,7 @@ class LineReader:
             self.fail(wrong)
 
     def check_width(self, cells: list[str], expected: int) -> None:
-        """Raise if a line has not the expected number of cells."""
+        """Raise if a line does not have the expected number of cells."""
         if len(cells) != expected:
             self.fail(f"there are {len(cells)} cells, not {expected}")
 
@@ -74,7 +74,7 @@ class LineReader:
 
 
 def number_list(values: Iterable[float], digits: int) -> str:
-    """Return numbers with so many significant digits, separated by blanks."""
+    """Return numbers with this many significant digits, separated by blanks."""
     return " ".join(f"{value:.{digits}g}" for value in values)
 
 

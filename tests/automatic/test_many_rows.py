@@ -207,7 +207,8 @@ def test_the_end_is_told(monkeypatch):
 
 
 def test_a_booster_is_first_in_a_budget():
-    model = xdcc.MultiLabelClassifier(time_budget=8, cv=3, random_state=0).fit(X, Y)
+    model, rows = xdcc.MultiLabelClassifier(time_budget=60, cv=3, random_state=0), []
+    model.fit(X, Y, callback=lambda row: rows.append(row) or len(rows) == 5)
     names = model.summary_["candidate"]
     assert names[0].startswith("first, depth 6, rate 0.")
     assert len(names) > 4
@@ -216,6 +217,7 @@ def test_a_booster_is_first_in_a_budget():
 
 
 def test_candidates_without_a_model_are_listed(monkeypatch):
+    monkeypatch.setattr(search, "_MOST_FAILURES", 2)
     def estimate(budget, candidate):
         return 1e9 if candidate.name == "extra trees" else 0.0
 

@@ -79,10 +79,10 @@ def test_missing_keys_are_missing_values(model: Any) -> None:
 def test_unknown_keys_are_listed_once(model: Any) -> None:
     rows = [{**record, "weight": 1.5, 7: "x"} for record in _records()]
     rows[3]["height"] = None
-    with pytest.warns(UserWarning, match="were no features") as found:
+    with pytest.warns(UserWarning, match="were not features") as found:
         proba = model.predict_proba(rows)
     assert [str(each.message) for each in found] == [
-        "Keys that were no features in fit, in rows of X: 'weight', 7, 'height'. They are left out."
+        "Keys in rows of X that were not features in fit: 'weight', 7, 'height'. They are left out."
     ]
     assert found[0].filename == __file__
     np.testing.assert_array_equal(proba, model.predict_proba(FRAME[:5]))
@@ -108,7 +108,7 @@ def test_unknown_categories_are_missing_as_in_a_frame(model: Any) -> None:
         ("size", np.inf, "X[1]['size'] is inf: infinity, or too large for a float32."),
         ("size", 10**400, "infinity, or too large for a float32."),
         ("colour", 3.5, "X[1]['colour'] is 3.5, but in fit it was a category, such as 'blue'."),
-        ("colour", ["red"], "X[1]['colour'] is ['red'], which is no category."),
+        ("colour", ["red"], "X[1]['colour'] is ['red'], which is not a category."),
         ("floor", "2", "X[1]['floor'] is '2', but in fit it was a category, such as 1."),
     ],
 )
@@ -143,7 +143,7 @@ def test_attributes_are_parts_of_the_forms() -> None:
         2: [1, 2, 30],
     }
     assert not model.sparse_X_
-    with pytest.raises(AttributeError, match="n_features_in_ of a MultiLabelXGBClassifier is what"):
+    with pytest.raises(AttributeError, match="n_features_in_ is learned by fit and cannot"):
         model.n_features_in_ = 3
     again = pickle.loads(pickle.dumps(model))
     assert again.categories_[2].tolist() == [1, 2, 30]

@@ -174,7 +174,7 @@ def _with_labels(data, Y):
 
 
 def _with_data_mark(name):
-    if name.endswith("-1m"):  # made like that with 200,000 rows
+    if name.startswith("large-") and not name.endswith("-2k"):  # made like those of 2,000 rows
         return pytest.param(name, marks=pytest.mark.slow)
     files = name.removesuffix(f"-top{N_LABELS}").removesuffix("-whole-file")
     return pytest.param(name, marks=pytest.mark.data(files) if files in DATASETS else ())

@@ -81,6 +81,7 @@ KERNELS = sorted([*SOURCES.rglob("*.pyx"), *SOURCES.rglob("*.pxd")])
 
 def test_source():
     """The first line is a docstring; compiler directives belong in meson.build."""
+    assert KERNELS
     for path in KERNELS:
         lines = path.read_text(encoding="utf-8").splitlines()
         assert lines[0].startswith('"""'), path

@@ -138,7 +138,7 @@ class Boosters(MemberFamily):
         return [first, second] if first.seconds + second.seconds <= _AFFORDABLE else [first]
 
     def first(self, shape: Shape, longest: float) -> Candidate:
-        """Describe a booster that is a good model after so many seconds."""
+        """Describe a booster that is a good model after this many seconds."""
         return first_booster(shape, longest)
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:

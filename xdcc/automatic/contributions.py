@@ -35,7 +35,7 @@ _ENTRIES_AT_ONCE = 2**23
 def mixed_contributions(
     members: Sequence[Member], stacked: Sequence[Member], X: Features, n_labels: int
 ) -> Contributions:
-    """Explain the log-odds of a mixture; parameters are those of `mixed_margins`.
+    """Explain the log-odds of a mixture, whose second level is `stacked`, for the rows X.
 
     Raises
     ------

@@ -199,7 +199,7 @@ class MemberFamily(ABC):
                 estimator.try_out(data, is_timed=False)
 
     def first(self, shape: Shape, longest: float) -> Candidate | None:
-        """Describe one that is good after so many seconds; None if there is none."""
+        """Describe one that is good after this many seconds; None if there is none."""
         return None
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:

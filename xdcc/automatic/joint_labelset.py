@@ -150,7 +150,7 @@ def try_joint(
     -------
     RuleTrial or None
         A `JointLabelset` for each prior. None if labels do not depend on each other, no two folds
-        have rows of which every label is known, or so many rows are there that not all folds are
+        have rows of which every label is known, or there are so many rows that not all folds are
         left out in training.
     """
     constant = ConstantLabels.of(data)

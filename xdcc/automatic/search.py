@@ -222,7 +222,6 @@ class Search:
             self._tested._replace(X=self._mixture.margins),
             self._folds_of_tested,
             bool(self._folds.tested.all()),
-            self._mixture.log_loss,
             self._shape,
             sum(candidate.seconds for candidate in self._usual),
             {name: [row[name] for row in self._table] for name in self._table[0]},

@@ -30,8 +30,6 @@ class SearchResult(NamedTuple):
         Fold of each of these rows, or part of the only fold.
     are_all_tested : bool
         Whether these are all rows.
-    log_loss : float
-        Out-of-fold log-loss of the mixture.
     shape : Shape
         Shape of the training data.
     usual_seconds : float
@@ -58,7 +56,6 @@ class SearchResult(NamedTuple):
     data: FitData
     folds: NDArray[np.intp]
     are_all_tested: bool
-    log_loss: float
     shape: Shape
     usual_seconds: float
     summary: dict[str, list[Any]]

@@ -36,7 +36,7 @@ SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
 type Categories = dict[int, NDArray[Any]]
 
 _FEW_ROWS = 8
-"""From here on the check, which works by columns, takes less time for frames."""
+"""For longer frames, the check takes less time, as it works by columns."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -244,8 +244,8 @@ class InputForm:
                         rows[row, position] = number
         if unknown_keys:
             _warn(
-                f"Keys that were no features in fit, in rows of X: {_listed(unknown_keys)}. They "
-                "are left out."
+                "Keys in rows of X that were not features in fit: "
+                f"{_listed(unknown_keys)}. They are left out."
             )
         if unknown_values:
             _warn(values_left_out(unknown_values))
@@ -268,7 +268,7 @@ class InputForm:
             if value in codes:
                 return codes[value]
         except TypeError as error:  # a list, for example
-            raise ValueError(f"{where} is {value!r}, which is no category.") from error
+            raise ValueError(f"{where} is {value!r}, which is not a category.") from error
         numeric = {isinstance(each, float | int) for each in codes}
         if numeric == {not is_number}:
             raise ValueError(

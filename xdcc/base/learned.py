@@ -46,4 +46,4 @@ class Learned[T]:
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
-        raise AttributeError(f"{self._name} of a {type(instance).__name__} is what fit has learned")
+        raise AttributeError(f"{self._name} is learned by fit and cannot be set")

@@ -8,8 +8,8 @@ their types and what their values have to satisfy (``stored_types.py``), by anno
   whose fields are parameters); its parameters are stored, too, whatever they are;
 - any other class by its annotations.
 
-What no declaration can say, a method ``_check_state`` checks. Nothing is ever made from a file that
-is not registered and declared: a subclass has to register itself, too.
+A method ``_check_state`` checks what no declaration can say. Nothing is made from a file unless it is
+registered and declared; a subclass has to register itself, too.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_origin, get_type_hints
 
 from xdcc.base.state_checks import require
-from xdcc.base.stored_types import check_type, constraints_of, is_optional
+from xdcc.base.stored_types import check_type, constraints_of, is_optional, with_article
 
 _PACKAGE = "xdcc"
 
@@ -54,7 +54,7 @@ def stored[T](cls: type[T]) -> type[T]:
     Raises
     ------
     ValueError
-        If another class has the name.
+        If another class has this name.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def store_other(cls: type, name: str, params: Iterable[str], declared: Mapping[s
     name : str
         Its name in files.
     params : iterable of str
-        Names of its parameters, which are stored whatever they are.
+        Names of its parameters, which are stored whatever their type.
     declared : mapping of str to type
         Annotations of its fitted attributes.
 
@@ -213,17 +213,17 @@ class StoredClass:
         Raises a TypeError or ValueError if an attribute is unknown, missing, of another type, or
         inconsistent with the others.
         """
-        types, kind = self.types, self.cls.__name__
+        types, kind = self.types, with_article(self.cls.__name__)
         for name, entry in attributes.items():
             if name not in types:
-                raise ValueError(f"a {kind} has no attribute {name!r}")
-            check_type(entry, types[name], f"{name} of a {kind}")
+                raise ValueError(f"{kind} has no attribute {name!r}")
+            check_type(entry, types[name], f"{name} of {kind}")
         later = {name: self.defaults[name] for name in self.defaults if name not in attributes}
         attributes = {**attributes, **later}
         is_fitted = any(name in attributes for name in self.fitted)
         for name in (*self.params, *(self.fitted if is_fitted else ())):
             if name not in attributes:
-                raise ValueError(f"a {kind} lacks its {name}")
+                raise ValueError(f"{kind} lacks its {name}")
         value: Any = self.cls(**attributes) if self.constructed else object.__new__(self.cls)
         if not self.constructed:
             for name, entry in attributes.items():
@@ -296,25 +296,10 @@ def check_state(value: Any) -> None:
     Traceback (most recent call last):
     ValueError: proba does not fit the rest of the model
     """
-    check_declared(value, stored_class(type(value)))
-    check = getattr(value, "_check_state", None)
-    if check is not None:
-        check()
-
-
-def check_declared(value: Any, declared: StoredClass) -> None:
-    """Raise a ValueError if the attributes of an object do not fit what a class declares.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from xdcc.linear.logistic import Solution
-    >>> one = np.zeros(1)
-    >>> check_declared(Solution(one, one, one, one), stored_class(Solution))
-    Traceback (most recent call last):
-    ValueError: coef does not fit the rest of the model
-    """
-    for name, annotation in declared.types.items():
+    for name, annotation in stored_class(type(value)).types.items():
         entry = getattr(value, name, None)
         for constraint in constraints_of(annotation) if entry is not None else ():
             require(constraint.holds(entry, value), name)
+    check = getattr(value, "_check_state", None)
+    if check is not None:
+        check()

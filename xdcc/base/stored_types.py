@@ -190,7 +190,7 @@ class Permutation(Constraint):
 
 @dataclass(frozen=True)
 class Names(Constraint):
-    """An array of so many texts.
+    """An array of this many strings.
 
     Examples
     --------
@@ -285,7 +285,18 @@ def check_type(value: object, annotation: Any, place: str) -> None:
             what = f"array of {value.dtype}"
         elif isinstance(value, list | tuple | dict):
             what = f"{what} with entries of another type"
-        raise TypeError(f"{place} is {'an' if what[0] in 'aeiou' else 'a'} {what}")
+        raise TypeError(f"{place} is {with_article(what)}")
+
+
+def with_article(noun: str) -> str:
+    """Put "a" or "an" before a noun or the name of a class.
+
+    Examples
+    --------
+    >>> with_article("InputForm"), with_article("str")
+    ('an InputForm', 'a str')
+    """
+    return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
 def _fits(value: Any, annotation: Any) -> bool:

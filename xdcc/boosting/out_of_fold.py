@@ -37,7 +37,7 @@ _LOOKS = 50
 """After ``n`` rounds, the log-loss is computed again after the next ``n // _LOOKS``, at least 1."""
 
 _APART_OF_ONE_FOLD = 4
-"""So many at least with one fold: there are many rows."""
+"""At least this many with one fold: there are many rows."""
 
 
 class LogLoss:

@@ -15,7 +15,7 @@ Link = Literal["identity", "log", "logit"]
 @stored
 @dataclass(frozen=True, eq=False)
 class TargetPredictor(BoosterPredictor):
-    """A booster for targets; what the labels are elsewhere, are they here.
+    """A booster for targets, which it predicts in place of labels.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class TargetPredictor(BoosterPredictor):
 @stored
 @dataclass(frozen=True, eq=False)
 class ClassPredictor(BoosterPredictor):
-    """A booster for classes, of which a row has one."""
+    """A booster for classes, one of which each row has."""
 
     def proba(self, outputs: Outputs) -> Outputs:
         """Compute the probability of each class, float32 of shape (n_samples, n_classes)."""

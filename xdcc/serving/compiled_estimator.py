@@ -1,8 +1,8 @@
 """``EstimatorPredictor``: a model whose own kernels predict, without the check of X.
 
-Rules and trees with several leaves for a row have no layout of their own: their kernels read flat
-arrays already. One row takes microseconds there; what takes ten times as long is the check of X,
-which this part replaces by few comparisons.
+Rules, and trees with several leaves for a row, have no layout of their own: the kernels of the
+estimators read flat arrays already, and take microseconds for a row. The check of X would take ten
+times as long.
 """
 
 from dataclasses import dataclass

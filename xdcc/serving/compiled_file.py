@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Threads, check_domain
+from xdcc.base.stored_types import with_article
 from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import KINDS, check_values
 from xdcc.serving.compiled import CompiledModel
@@ -107,7 +108,7 @@ def _restored(header: dict[str, Any], data: memoryview) -> CompiledModel:
     arrays = [_mapped(described, data) for described in header["arrays"]]
     parts = put_together(State(header["objects"], arrays))
     if type(parts) is not CompiledParts:
-        raise ValueError(f"it holds a {type(parts).__name__}")
+        raise ValueError(f"it holds {with_article(type(parts).__name__)}")
     check_domain("n_jobs", header["n_jobs"], Threads())
     return CompiledModel._of_parts(parts, header["n_jobs"])
 

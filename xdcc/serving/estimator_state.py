@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from xdcc.base.lazy_import import PUBLIC, import_package
 from xdcc.base.libraries import sklearn, xgb
 from xdcc.base.stored import stored_class, stored_classes, stored_name
+from xdcc.base.stored_types import with_article
 from xdcc.serving.archive import KINDS
 
 type Upgrade = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -80,8 +81,8 @@ def put_together(state: State, upgrade: Upgrade = lambda _, attributes: attribut
     """Turn the result of :func:`take_apart` back into an object: the last one.
 
     `upgrade` makes the attributes of today of those that an earlier version stored, by the name of
-    the class. The objects of `state` are not trusted. Raises a TypeError or
-    ValueError if a class, attribute or kind of value is unknown, or something does not fit.
+    the class. The objects of `state` are not trusted. Raises a TypeError or ValueError if a class,
+    attribute or kind of value is unknown, or something does not fit.
     """
     if not isinstance(state.objects, list) or not state.objects:
         raise ValueError("there are no objects")
@@ -90,7 +91,7 @@ def put_together(state: State, upgrade: Upgrade = lambda _, attributes: attribut
     made: list[Any] = []
     for name, attributes in described:
         if not isinstance(attributes, dict):
-            raise ValueError(f"the attributes of a {name} are not a mapping")
+            raise ValueError(f"the attributes of {with_article(name)} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
         made.append(stored_class(stored_classes()[name]).make(upgrade(name, values)))
     return made[-1]
@@ -192,9 +193,9 @@ def _cannot_be_stored(value: Any, place: str) -> str:
     if isinstance(value, sklearn.base.BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
-            f"{place} is a {kind} of {library}. What it has learned can only be pickled, and "
-            "reading a pickle runs code, so a model file cannot store it. Use joblib for such a "
-            "model, or build it on an estimator of xdcc or on xgboost.XGBClassifier."
+            f"{place} is {with_article(kind)} of {library}. What it has learned can only be "
+            "pickled, and reading a pickle runs code, so a model file cannot store it. Use joblib "
+            "for such a model, or build it on an estimator of xdcc or on xgboost.XGBClassifier."
         )
     return (
         f"{place} holds {kind}, which a model file cannot store. It can store numbers, strings, "

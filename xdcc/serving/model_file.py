@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
 from xdcc.base.plugin import require_plugin
 from xdcc.base.stored import stored_name
+from xdcc.base.stored_types import with_article
 from xdcc.boosting.booster_file import ModelFileError
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
 from xdcc.serving.compiled import CompiledModel
@@ -261,7 +262,9 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
         *([with_forms] if manifest["format_version"] < FORMAT_VERSION else []),
     )
     if not _is_model(model):
-        raise ValueError(f"it holds a {type(model).__name__}, which is not an estimator of xdcc")
+        raise ValueError(
+            f"it holds {with_article(type(model).__name__)}, which is not an estimator of xdcc"
+        )
     check_is_fitted(model)
     return model
 

@@ -239,7 +239,7 @@ def _add_booster(graph: Graph, X: str, model: SingleBooster) -> str:
 
 
 def _add_two_levels(graph: Graph, X: str, model: MultiLabelClassifier) -> str:
-    """Add the margins of a mixture with a second level, see `mixed_margins`."""
+    """Add the margins of a mixture with a second level, see `MixtureMargins`."""
     of_members = [_add_member(graph, X, member) for member in model.members_]
     mixed = _weighted(graph, [member.share for member in model.members_], of_members)
     features = graph.cast(graph.add("Concat", *of_members, axis=1), np.float32)

@@ -88,7 +88,7 @@ def test_lists_and_histograms_grow_the_same_trees(kind, method):
 
 # With base_score 0.5 the first sums of Hessians hit 1, with 0.2 they miss it.
 @pytest.mark.parametrize(
-    ("method", "rule", "kind", "base_score"), one_in(6, SPLIT_METHODS, RULES, KINDS, [0.5, 0.2])
+    ("method", "rule", "kind", "base_score"), one_in(7, SPLIT_METHODS, RULES, KINDS, [0.5, 0.2])
 )
 @pytest.mark.usefixtures("threads")
 def test_every_rule_in_every_regime(method, rule, kind, base_score):

@@ -241,9 +241,7 @@ def test_one_split_by_hand():
     np.testing.assert_allclose(tree.leaf_value[1:], [[-2 / 3, 0.0], [2 / 3, -2 / 3]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("sketch_size", [1, 2, 3, 4])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "sketch_size", "method"), one_in(3, KINDS, [1, 2, 3, 4], METHODS))
 def test_fast_search_finds_the_splits_of_the_general_engine(kind, sketch_size, method):
     X, Y = make_data(kind)
     params = {"sketch_size": sketch_size, "sketch_method": method}
@@ -297,7 +295,7 @@ def test_one_label_has_the_splits_of_the_general_engine(kind, min_child_weight):
 )
 @pytest.mark.usefixtures("threads")
 def test_number_of_threads(kind, params):
-    X, Y = make_data(kind, n_rows=6000, n_features=40)
+    X, Y = make_data(kind, n_rows=6000, n_features=12 if kind == "wide" else 40)
     one = train(X, Y, 2, **params).save_raw("json")
     for n in (2, 5):
         booster = train(X, Y, 2, **params, nthread=n)
@@ -305,12 +303,12 @@ def test_number_of_threads(kind, params):
         assert booster.save_raw("json") == one
 
 
-@pytest.mark.parametrize("max_bin", [16, 1000])
-@pytest.mark.parametrize("columns", [0.75, 0.5, 0.1])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "columns", "max_bin"), one_in(2, KINDS, [0.75, 0.5, 0.1], [16, 1000])
+)
 @pytest.mark.usefixtures("threads")
 def test_columns_of_a_tree(kind, columns, max_bin):
-    X, Y = make_data(kind, n_rows=900, n_features=40)
+    X, Y = make_data(kind, n_rows=900, n_features=12 if kind == "wide" else 40)
     params = {"sketch_size": 1, "colsample_bytree": columns, "max_bin": max_bin, "seed": 3}
     fast = dump(X, Y, **params)
     assert splits_of(fast) == splits_of(dump(X, Y, **params, **GENERAL))
