@@ -433,7 +433,7 @@ default="reg:squarederror"
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise ValueError(
-                f"Target {names[column]!r} of {what} is {rows.entry(row, column)!r} in row {row}; "
+                f"Target {names[column]!r} of {what} is {Y[row, column]} in row {row}; "
                 "with the objective 'binary:logistic' it must be 0 or 1, or NaN if it is unknown."
             )
         return Y
