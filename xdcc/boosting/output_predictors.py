@@ -30,6 +30,7 @@ _INVERSE: Mapping[Link, Callable[[Any], Any]] = MappingProxyType(
     {"identity": np.asarray, "log": np.exp, "logit": probability}
 )
 
+
 @stored
 @dataclass(frozen=True, eq=False)
 class TargetPredictor(BoosterPredictor):

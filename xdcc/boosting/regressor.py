@@ -1,9 +1,8 @@
 """``MultiTargetXGBRegressor``: one booster whose trees predict all targets at once.
 
 XGBoost's own objectives, one for all targets or one for each, with the vector leaves of the plugin.
-Splits are searched on gradients in
-units of the targets, so that a target in large units does not drown the others; leaf values are in
-the units of Y.
+Splits are searched on gradients in units of the targets, so that a target in large units does not
+drown the others; leaf values are in the units of Y.
 """
 
 import os
@@ -200,7 +199,7 @@ default="reg:squarederror"
 (n_samples,)
             Finite numbers, or NaN where a target is unknown.
         {sample_weight}
-            Weights of entries other than 0 need an objective for each target.
+            With one objective for all targets, those of a row need the same weight, or 0.
         eval_set : sequence of pairs (X, Y), optional
             Data on which `eval_metric` is evaluated in every boosting round.
         xgb_model : MultiTargetXGBRegressor, xgboost.Booster or path-like, optional
@@ -215,8 +214,8 @@ default="reg:squarederror"
         ------
         ValueError
             If an argument is out of range or unknown, the data are not as described or not those of
-            `xgb_model`, or a target is unknown in every row, outside the domain of the objective, or
-            not a key of a dict `objective`.
+            `xgb_model`, or a target is unknown in every row, outside the domain of its objective or
+            not among the keys of a dict `objective`.
         TypeError
             If `xgb_model` is not a model.
         PluginMissingError
@@ -363,10 +362,8 @@ default="reg:squarederror"
             "reg:tweedie": np.abs(mean) ** self.tweedie_variance_power,
             "reg:logistic": mean * (1 - mean),
         }
-        expected = np.ones_like(mean)
-        for j, objective in enumerate(self._of_targets()):
-            if objective in expected_of:
-                expected[j] = expected_of[objective][j]
+        ones, objectives = np.ones_like(mean), enumerate(self._of_targets())
+        expected = np.array([expected_of.get(name, ones)[j] for j, name in objectives])
         ratio = np.divide(variance, expected, out=np.ones_like(mean), where=expected > 0)
         # A target that is constant has no spread, and no gradient.
         scale = np.sqrt(ratio).astype(np.float32)

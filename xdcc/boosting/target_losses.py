@@ -64,7 +64,9 @@ _LOSSES = {
 TARGET_OBJECTIVES = tuple(_LOSSES)
 """Objectives that single targets can have."""
 
-OF_MARGINS = MappingProxyType({"objective": "reg:squarederror", "disable_default_eval_metric": True})
+OF_MARGINS = MappingProxyType(
+    {"objective": "reg:squarederror", "disable_default_eval_metric": True}
+)
 """Parameters of a booster that predicts margins."""
 
 _ATTRIBUTE = "target_objectives"
