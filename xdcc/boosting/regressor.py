@@ -375,6 +375,12 @@ default="reg:squarederror"
     def _sketch(
         self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
     ) -> dict[str, int]:
+        if self.n_targets_ == 1:
+            return {"sketch_size": 0, "labels_per_tree": 0}
+        if isinstance(self.objective, Mapping):
+            by_rows = data._replace(sample_weight=data.row_weight)
+            return choose_sketch(params, by_rows, losses_of=self._losses)
+
         def loss_on(rows: FitData) -> Callable[[NDArray[np.float32]], float]:
             # Without it the race, too, goes by the units of targets.
             scale = np.asarray(params.get("target_scale", 1.0))
@@ -387,11 +393,6 @@ default="reg:squarederror"
 
             return loss
 
-        if self.n_targets_ == 1:
-            return {"sketch_size": 0, "labels_per_tree": 0}
-        if isinstance(self.objective, Mapping):
-            by_rows = data._replace(sample_weight=data.row_weight)
-            return choose_sketch(params, by_rows, losses_of=self._losses)
         return choose_sketch(params, data, loss_on=loss_on)
 
     def _check_Y(self, Y: Any) -> FitData:
