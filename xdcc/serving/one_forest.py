@@ -23,6 +23,7 @@ from xdcc.boosting import (
 )
 from xdcc.boosting.booster_file import read_booster
 from xdcc.boosting.single_booster import SingleBooster
+from xdcc.boosting.target_losses import has_own_objectives
 from xdcc.decision.cuts import Floats
 from xdcc.serving.margin_sum import Part, has_second_level, margin_sum
 
@@ -59,7 +60,8 @@ def to_forest(model: Any) -> xgb.Booster:
     TypeError
         If the model, or one of its members, is not a booster: forests and linear models are not
         sums of log-odds over trees, the rounds of a chain depend on each other, and so does the
-        second level of a mixture. The message names it and what to use.
+        second level of a mixture. Or if targets have different objectives. The message names it and
+        what to use.
     NotFittedError
         Before `fit`.
 
@@ -77,6 +79,7 @@ def to_forest(model: Any) -> xgb.Booster:
     """
     if isinstance(model, MultiTargetXGBRegressor | MultiClassXGBClassifier):
         check_is_fitted(model)
+        check_predicts_outputs(model)
         return model._booster_that_predicts()
     total = margin_sum(model, why_no_booster)
     found = scaled_trees(total.parts)
@@ -89,6 +92,15 @@ def to_forest(model: Any) -> xgb.Booster:
     learner["objective"] = {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}}
     _put_trees(joined, [single_leaf(total.intercept + found.start), *found.trees])
     return read_booster(json.dumps(joined).encode())
+
+
+def check_predicts_outputs(model: SingleBooster) -> None:
+    """Raise a TypeError if the booster of a model predicts margins in place of targets."""
+    if has_own_objectives(model.booster_):
+        raise TypeError(
+            "Each target has an objective of its own, so the booster alone predicts margins: "
+            f"{_INSTEAD}."
+        )
 
 
 def why_no_booster(member: Any) -> str | None:

@@ -138,8 +138,12 @@ def _of_outputs(graph: Graph, model: MultiTargetXGBRegressor | MultiClassXGBClas
     margins = _add_booster(graph, graph.input("X", np.float32, model.n_features_in_), model)
     predictor: Any = model._predictor()
     if isinstance(predictor, TargetPredictor):
-        inverse = {"log": "Exp", "logit": "Sigmoid", "identity": "Identity"}[predictor.link]
-        graph.output("targets", graph.add(inverse, margins), np.float32, model._n_outputs)
+        targets, links = margins, np.array(predictor.links)
+        for link, inverse in {"log": "Exp", "logit": "Sigmoid"}.items():
+            if (links == link).any():
+                mask = graph.constant(links == link)
+                targets = graph.add("Where", mask, graph.add(inverse, margins), targets)
+        graph.output("targets", targets, np.float32, model._n_outputs)
     else:
         best = graph.add("ArgMax", margins, axis=1, keepdims=1)
         graph.output("labels", best, np.int64, 1)

@@ -42,7 +42,7 @@ from xdcc.chain import DynamicChainClassifier
 from xdcc.prediction.propagation_rule import PropagationRule
 from xdcc.serving import stock_chain
 from xdcc.serving.archive import write_synced
-from xdcc.serving.one_forest import to_forest
+from xdcc.serving.one_forest import check_predicts_outputs, to_forest
 
 
 def to_stock(
@@ -69,8 +69,8 @@ MultiClassXGBClassifier
     Raises
     ------
     TypeError
-        If `model` is something else, or has categories or classes that are neither strings nor
-        finite numbers.
+        If `model` is something else, its targets have different objectives, or it has categories or
+        classes that are neither strings nor finite numbers.
     NotFittedError
         Before `fit`.
     ValueError
@@ -141,6 +141,7 @@ def _described(
         output, names_of_outputs = "labels", model.label_names_
     elif type(model) in _OUTPUTS:
         check_is_fitted(model)
+        check_predicts_outputs(model)
         output, names_of_outputs = _OUTPUTS[type(model)], model._output_names
         rounds = [[model._booster_that_predicts()]]
         rule, end_label = PropagationRule(), False
@@ -280,8 +281,8 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
     Raises
     ------
     TypeError
-        If an estimator is not a sum of boosters, or predicts targets, which cannot be described as
-        classes; the message names what to use.
+        If an estimator is not a sum of boosters, its targets have different objectives, or it
+        predicts targets, which cannot be described as classes; the message names what to use.
     NotFittedError
         Before `fit`.
     ImportError
