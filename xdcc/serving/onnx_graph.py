@@ -6,6 +6,7 @@ ONNX is imported when a graph is made: the package is an extra.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 OPSET = 18
 ML_OPSET = 3
@@ -85,6 +86,12 @@ class Graph:
         to = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         name: str = self.add("Cast", value, to=to)
         return name
+
+    def full(self, X: str, row: NDArray[Any]) -> str:
+        """Repeat a row for each row of a matrix."""
+        n_rows = self.add("Slice", self.add("Shape", X), self.constant([0]), self.constant([1]))
+        shape = self.add("Concat", n_rows, self.constant([len(row)]), axis=0)
+        return str(self.add("Expand", self.constant(row), shape))
 
     def input(self, name: str, dtype: type, n_columns: int) -> str:
         """Declare a matrix that the model takes, with any number of rows."""
