@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from tests.serving.mixed_models import OF_BOOSTERS, TWO_LEVELS, booster, trees, tuned
+from xdcc.chain import OrderFreeChainClassifier
 from xdcc.serving import check_booster, to_forest
 
 
@@ -138,6 +139,9 @@ def test_a_second_level_is_named(mixed_models, name):
 
 
 def test_chains_are_named(fitted_chain, rows):
+    order_free = OrderFreeChainClassifier(n_estimators=2, n_masks=2, cv=2, n_jobs=1)
+    with pytest.raises(TypeError, match=r"^OrderFreeChainClassifier is not a booster"):
+        to_forest(order_free.fit(rows.X, rows.Y))
     chain = fitted_chain("short standard")
     with pytest.raises(TypeError, match=r"^DynamicChainClassifier is not a booster"):
         to_forest(chain)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.estimator import CheckedEstimator
 from xdcc.boosting.booster_file import read_booster
 from xdcc.decision.cuts import Floats
+from xdcc.decision.deciders import RuleClassifier
 from xdcc.prediction.booster_trees import start_margins
 from xdcc.serving.booster_for_stock import stock_booster
 
@@ -102,12 +103,9 @@ class _Forest:
         if hasattr(model, "_booster_that_predicts"):
             self._add_booster(model._booster_that_predicts(), model.n_features_in_, scale)
             return
-        source = (
-            getattr(model._predictor(), "source", None) if hasattr(model, "_predictor") else None
-        )
-        if source is None:
+        if not isinstance(model, RuleClassifier):
             raise _not_a_booster(model)
-        weights = source.weights()
+        weights = model._predictor().source.weights()
         if weights is None:
             raise TypeError(
                 f"The margins of this {type(model).__name__} are not a sum over trees: it has a "
@@ -120,9 +118,8 @@ class _Forest:
             self.add(member, scale * factor)
 
     def _add_booster(self, booster: xgb.Booster, n_features: int, scale: Floats) -> None:
-        self._like = json.loads(
-            booster.save_raw("json")
-        )  # names and types of features are the same in all
+        # Names and types of features are the same in all boosters.
+        self._like = json.loads(booster.save_raw("json"))
         self._start += scale * start_margins(booster, n_features)
         for tree in self._like["learner"]["gradient_booster"]["model"]["trees"]:
             leaves = _leaf_values(tree) * scale
