@@ -59,12 +59,8 @@ def add_chain(graph: Graph, X: Features, layout: Layout) -> str:
         if end is not None:
             columns = graph.add("Where", is_open, proba, zero)
             largest = graph.add("ReduceMax", columns, graph.constant([1]), keepdims=1)
-            ends = graph.add(
-                "And",
-                graph.add("GreaterOrEqual", end, half),
-                graph.add("GreaterOrEqual", end, largest),
-            )
-            is_going = graph.add("And", is_going, graph.add("Not", ends))
+            ends = (graph.add("GreaterOrEqual", end, least) for least in (half, largest))
+            is_going = graph.add("And", is_going, graph.add("Not", graph.add("And", *ends)))
         for _ in range(chain.rule.labels_per_round):
             known = _propagate(graph, chain, known, proba, is_going, n_labels)
     is_open = graph.add("IsNaN", known)

@@ -111,9 +111,9 @@ class Graph:
     def model(self, name: str, version: str, properties: dict[str, str]) -> Any:
         """Make the model, an ``onnx.ModelProto``, and check it."""
         helper = self._onnx.helper
-        graph = helper.make_graph(
-            self._nodes, name, self._inputs, self._outputs, initializer=self._constants
-        )
+        taken = {each for node in self._nodes for each in node.input}
+        constants = [constant for constant in self._constants if constant.name in taken]
+        graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)]
         model = helper.make_model(
             graph,
