@@ -145,7 +145,11 @@ def test_constraints(run, rows, rule):
     assert_same(run, model.fit(rows.X, rows.Y), rows.X_new)
 
 
-@pytest.mark.parametrize("estimator", [booster(), trees(), tuned(booster())])
+@pytest.mark.parametrize(
+    "estimator",
+    [booster(), trees(), tuned(booster()), DynamicChainClassifier(n_estimators=3, n_jobs=1)],
+    ids=lambda estimator: type(estimator).__name__,
+)
 def test_tuned_thresholds(run, rows, estimator):
     model = ThresholdClassifier(estimator, method="per_label", min_positive=0, random_state=0)
     model.fit(rows.X, rows.Y)

@@ -173,12 +173,12 @@ def add_outputs(flat: Any, graph: Graph, X: Features) -> Outputs:
 
 @add_outputs.register
 def _(layout: Layout, graph: Graph, X: Features) -> Outputs:
-    for part in layout.trees:  # extra trees: their probabilities are the frequencies of labels
-        proba = add_frequencies(graph, X, layout, part)
-        margins = add_log_odds(graph, proba, layout, part)
-        labels = add_thresholds(graph, proba, 0.5)
-        return _of_labels(layout.n_outputs, labels, proba, margins)
-    return _of_margins(graph, layout.n_outputs, add_layout(graph, X, layout))
+    if not layout.trees:
+        return _of_margins(graph, layout.n_outputs, add_layout(graph, X, layout))
+    [forest] = layout.trees  # its probabilities are not the logistic function of its log-odds
+    proba = add_frequencies(graph, X, layout, forest)
+    margins = add_log_odds(graph, proba, layout, forest)
+    return _of_labels(layout.n_outputs, add_thresholds(graph, proba, 0.5), proba, margins)
 
 
 @add_outputs.register
@@ -207,8 +207,8 @@ def _(predictor: ChainPredictor, graph: Graph, X: Features) -> Outputs:
     assert layout.chain is not None
     proba = add_chain(graph, X, layout)
     labels = add_labels(graph, proba, layout.chain)
-    margins = add_logit(graph, graph.cast(proba, np.float64))
-    return _of_labels(predictor.n_outputs, labels, proba, margins)
+    proba = graph.cast(proba, np.float64)
+    return _of_labels(predictor.n_outputs, labels, proba, add_logit(graph, proba))
 
 
 @add_outputs.register
