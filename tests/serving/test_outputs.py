@@ -24,7 +24,6 @@ from xdcc.serving import (
     to_stock,
     to_treelite,
 )
-from xdcc.serving.stock_chain import ExportError, StockChain
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 5)), columns=list("abcde"))
@@ -300,49 +299,16 @@ EXPORTED |= {f"{name} of numbers": (model, NUMBERS) for name, model in OF_NUMBER
     [pytest.param(*case, id=name) for name, case in EXPORTED.items() if "own" not in name],
 )
 def test_exports_to_stock(model, rows, tmp_path):
-    to_stock(model, tmp_path / "exported")
-    exported = StockChain(tmp_path / "exported")
-    assert exported.label_names == [str(name) for name in model._output_names]
-    found, expected = exported.predict(rows), model.predict(rows)
-    assert found.dtype == expected.dtype
+    to_stock(model, tmp_path / "exported.ubj")
+    exported = xgb.Booster(model_file=tmp_path / "exported.ubj")
+    names = json.loads(exported.attr("label_names"))
+    assert names == [str(name) for name in model._output_names]
+    codes = model._check_X(rows)
+    found = exported.inplace_predict(codes, validate_features=False, strict_shape=True)
     if isinstance(model, MultiClassXGBClassifier):
-        np.testing.assert_array_equal(found, expected)
-        proba = exported.predict_proba(rows)
-        np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=0, atol=1e-6)
+        np.testing.assert_allclose(found, model.predict_proba(rows), rtol=0, atol=1e-6)
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
-        with pytest.raises(TypeError, match="predicts numbers, not probabilities"):
-            exported.predict_proba(rows)
-
-
-@pytest.mark.parametrize(
-    ("name", "setting", "value"),
-    [
-        ("targets", "output", "numbers"),
-        ("targets", "output", "classes"),
-        ("targets", "one_target", True),
-        ("targets", "classes", {"dtype": "<i8", "values": [0, 1]}),
-        ("classes", "classes", None),
-        ("classes", "classes", {"dtype": "<U4", "values": ["high", "low"]}),
-        ("classes", "rounds", [["0" * 64], ["0" * 64]]),
-    ],
-)
-def test_settings_of_exports_that_do_not_fit(name, setting, value, tmp_path):
-    to_stock(OF_NUMBERS[name], tmp_path / "exported")
-    path = tmp_path / "exported" / "chain.json"
-    settings = json.loads(path.read_text("utf-8")) | {setting: value}
-    path.write_text(json.dumps(settings), "utf-8")
-    with pytest.raises(ExportError, match="which to_stock does not write"):
-        StockChain(tmp_path / "exported")
-
-
-def test_boosters_of_exports_that_have_other_outputs(tmp_path):
-    to_stock(OF_NUMBERS["targets"], tmp_path / "exported")
-    path = tmp_path / "exported" / "chain.json"
-    settings = json.loads(path.read_text("utf-8")) | {"label_names": ["a", "b", "c"]}
-    path.write_text(json.dumps(settings), "utf-8")
-    with pytest.raises(ExportError, match=r"has 2 outputs; chain\.json names 3"):
-        StockChain(tmp_path / "exported").predict(NUMBERS)
+        np.testing.assert_allclose(found, model.predict(rows).reshape(found.shape), rtol=1e-6)
 
 
 @pytest.mark.parametrize("export", [to_onnx, to_forest, CompiledModel])
