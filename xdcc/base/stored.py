@@ -8,8 +8,8 @@ their types and what their values have to satisfy (``stored_types.py``), by anno
   whose fields are parameters); its parameters are stored, too, whatever they are;
 - any other class by its annotations.
 
-A method ``_check_state`` checks what no declaration can say. Nothing is made from a file unless it is
-registered and declared; a subclass has to register itself, too.
+A method ``_check_state`` checks what no declaration can say. Nothing is made from a file unless it
+is registered and declared; a subclass has to register itself, too.
 """
 
 import inspect
@@ -92,9 +92,11 @@ def store_other(cls: type, name: str, params: Iterable[str], declared: Mapping[s
 
     Examples
     --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> store_other(DummyClassifier, "example.Dummy", ["strategy"], {"n_classes_": int})
-    >>> stored_class(DummyClassifier).fitted
+    >>> class OfAnotherLibrary:
+    ...     def __init__(self, strategy):
+    ...         self.strategy = strategy
+    >>> store_other(OfAnotherLibrary, "example.Other", ["strategy"], {"n_classes_": int})
+    >>> stored_class(OfAnotherLibrary).fitted
     {'n_classes_': <class 'int'>}
     """
     _DECLARED_APART[cls] = list(params), declared
