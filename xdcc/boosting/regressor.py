@@ -488,6 +488,6 @@ def _finite(rows: LabelRows, names: list[str], what: str) -> NDArray[np.float32]
         row, column = np.argwhere(np.isinf(Y))[0]
         raise ValueError(
             f"Input {what} contains infinity or a value too large for dtype('float64'), in row "
-            f"{row} for target {names[column]!r}: {rows.entry(row, column)!r}."
+            f"{row} for target {names[column]!r}: {rows.entry(row, column)}."
         )
     return Y.copy()
