@@ -203,7 +203,7 @@ def test_auto_divides_targets_that_share_nothing():
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (np.where(Y > 2, np.inf, Y), r"contains infinity .* row [0-9]+ for target 'target_.': inf\."),
+        (np.where(Y > 2, np.inf, Y), r"contains infinity .* row [0-9]+ for target .*: inf\."),
         (pd.DataFrame({"a": Y[:, 0], "b": np.nan}), "every row that counts: target 'b'."),
         (np.zeros((400, 2, 2)), r"Y has shape \(400, 2, 2\); it must be \(n_samples, n_targets\)"),
         (np.zeros((400, 0)), r"Y has shape \(400, 0\)"),
