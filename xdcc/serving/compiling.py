@@ -1,5 +1,6 @@
 """From a fitted model to the parts of a compiled one."""
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -22,6 +23,7 @@ from xdcc.distillation import DistilledClassifier
 from xdcc.prediction.predictors import MixtureMargins
 from xdcc.serving.compiled_estimator import EstimatorPredictor, shallow_copy
 from xdcc.serving.compiled_parts import CompiledParts
+from xdcc.serving.compiling_steps import compile_steps
 
 _WITH_KERNELS = (
     RandomDecisionTreeClassifier,
@@ -48,12 +50,8 @@ _FLAT_MEMBERS = "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and Logis
 
 def compile_model(model: Any) -> CompiledParts:
     """Flatten a fitted model, as :class:`~xdcc.serving.CompiledModel` describes it."""
-    if isinstance(model, Pipeline):
-        listed = [f"{name!r} ({type(step).__name__})" for name, step in model.steps[:-1]]
-        raise TypeError(
-            f"CompiledModel cannot compile the steps {', '.join(listed)} of a pipeline. Compile "
-            "its last step, pipeline[-1], and give it what the others make of X."
-        )
+    if type(model) is Pipeline:
+        return _of_pipeline(model)
     if type(model) not in _SERVED:
         raise TypeError(
             f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in _SERVED[:-1])} "
@@ -68,6 +66,18 @@ def compile_model(model: Any) -> CompiledParts:
         predictor = model._predictor()
         _check_is_flat(predictor)
     return CompiledParts(model._input_form, model._output_form, predictor)
+
+
+def _of_pipeline(pipeline: Pipeline) -> CompiledParts:
+    """Compile the steps of a pipeline and its last one."""
+    steps, parts = compile_steps(pipeline), compile_model(pipeline.steps[-1][1])
+    if steps is not None and parts.input_form.categories is not None:
+        raise TypeError(
+            "CompiledModel cannot compile the steps of a pipeline that leave columns of pandas' "
+            "dtype category unchanged. Compile its last step, pipeline[-1], and give it what the "
+            "others make of X."
+        )
+    return replace(parts, steps=steps)
 
 
 def _check_is_flat(predictor: Any) -> None:
