@@ -30,7 +30,8 @@ from xdcc.boosting import MultiClassXGBClassifier, MultiTargetXGBRegressor
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.serving import CompiledModel, load_model, save_model
-from xdcc.serving.compiled_steps import Codes, Imputer, OneHot, Scaler, SideBySide, Steps
+from xdcc.serving.compiled_pipeline import Steps
+from xdcc.serving.compiled_steps import Codes, Imputer, OneHot, Scaler, SideBySide
 from xdcc.serving.compiling_steps import compile_steps
 
 NAN = np.nan

@@ -15,7 +15,7 @@ from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.prediction.predictors import BoosterPredictor
 from xdcc.serving.compiled_estimator import EstimatorPredictor
-from xdcc.serving.compiled_steps import Steps
+from xdcc.serving.compiled_pipeline import Steps
 
 _FORMS = {TargetPredictor: (TargetForm, "n_targets"), ClassPredictor: (ClassForm, "n_classes")}
 """Forms of Y of other predictors than those of labels, and the attributes with their sizes."""

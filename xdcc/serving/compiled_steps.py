@@ -9,14 +9,12 @@ makes the steps.
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.input_form import Features, InputForm, is_missing, is_rows_as_dicts
-from xdcc.base.libraries import sparse
+from xdcc.base.input_form import is_missing
 from xdcc.base.package import PACKAGE
 from xdcc.base.state_checks import check_categories, check_indices, require
 from xdcc.base.stored import stored
@@ -26,7 +24,7 @@ type Step = Scaler | Imputer | Codes | OneHot
 type Table = Any
 """A two-dimensional array or a pandas DataFrame."""
 
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _OPERATIONS: dict[str, np.ufunc] = {
     "subtract": np.subtract,
     "divide": np.divide,
@@ -67,7 +65,7 @@ class Scaler:
         """Return the scaled columns."""
         scaled = numbers(X).copy()
         for name, constants in self.operations:
-            of = constants.astype(scaled.dtype) if self.rounds else constants
+            of = constants.astype(scaled.dtype, copy=False) if self.rounds else constants
             _OPERATIONS[name](scaled, of, out=scaled, casting="same_kind")
         return scaled
 
@@ -106,8 +104,11 @@ class Imputer:
             if is_absent.any():
                 raise ValueError(f"X has NaN where {marker!r} is the missing value of an imputer.")
             is_absent = np.equal(table, marker)
-        filled = table[:, self.kept]
-        np.copyto(filled, self.fill, where=is_absent[:, self.kept], casting="same_kind")
+        if len(self.kept) == self.n_in:
+            filled, to_fill = table.copy(), is_absent
+        else:
+            filled, to_fill = table[:, self.kept], is_absent[:, self.kept]
+        np.copyto(filled, self.fill, where=to_fill, casting="same_kind")
         if not len(self.indicated):
             return filled
         return np.hstack((filled, is_absent[:, self.indicated]))
@@ -160,20 +161,19 @@ class Codes:
     def transform(self, X: Table) -> NDArray[np.floating]:
         """Return the numbers of the categories."""
         values = (X if isinstance(X, np.ndarray) else _objects(X)).T.tolist()
-        found = np.empty((len(X), self.n_in), self.codes[0].dtype)
-        unknown = []
+        found, unknown = [], []
         for column, (entries, table) in enumerate(zip(values, self._tables, strict=True)):
             codes: list[float | None] = [table.get(value) for value in entries]
             if None in codes and self._settle(column, entries, codes):
                 unknown.append(self.names[column])
-            found[:, column] = codes
+            found.append(codes)
         if unknown and self.warns:
             warnings.warn(
                 f"Values that did not occur in fit, in column {', '.join(unknown)} of X.",
                 UserWarning,
                 skip_file_prefixes=(PACKAGE,),
             )
-        return found
+        return np.array(found, self.codes[0].dtype).T
 
     def _settle(self, column: int, entries: list[Any], codes: list[float | None]) -> bool:
         """Find what values without a code get, and tell whether one is unknown."""
@@ -233,7 +233,7 @@ class SideBySide:
     def _check_state(self) -> None:
         for positions, steps in self.parts:
             check_indices(positions, self.n_in, "positions")
-            _check_chain(len(positions), steps)
+            check_chain(len(positions), steps)
 
     @property
     def n_out(self) -> int:
@@ -252,133 +252,6 @@ class SideBySide:
         return np.hstack(found)
 
 
-@stored
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """All steps before the estimator.
-
-    Attributes
-    ----------
-    input_form : InputForm
-        The form of X for the first step.
-    steps : list
-        The steps.
-
-    Examples
-    --------
-    >>> halve = Scaler(2, [("multiply", np.array([0.5, 0.5]))], rounds=False)
-    >>> Steps(InputForm(2, np.array(["a", "b"])), [halve]).rows({"b": 3}, "Model")
-    array([[nan, 1.5]])
-    """
-
-    input_form: InputForm
-    steps: list[Step | SideBySide]
-    _missing: ClassVar[NDArray[Any]]
-    _numbers: ClassVar[frozenset[int]]
-    _read: ClassVar[NDArray[np.int64]]
-
-    def __post_init__(self) -> None:
-        """Find what the columns hold, by the first step that reads them."""
-        first: Any = self.steps[0]
-        every = np.arange(self.input_form.n_features)
-        parts = first.parts if isinstance(first, SideBySide) else [(every, [first])]
-        readers = {
-            position: (steps[0], column)
-            for positions, steps in reversed(parts)
-            for column, position in enumerate(positions.tolist())
-            if steps
-        }
-        missing = np.full(len(every), np.nan, object)
-        for position, (step, column) in readers.items():
-            missing[position] = step.missing(column)
-        of_numbers = frozenset(p for p, (step, _) in readers.items() if step.takes_numbers)
-        if len(of_numbers) == len(every):
-            missing = missing.astype(np.float64)
-        read = np.unique(np.concatenate([positions for positions, _ in parts]))
-        object.__setattr__(self, "_missing", missing)
-        object.__setattr__(self, "_numbers", of_numbers)
-        object.__setattr__(self, "_read", read)
-
-    def _check_state(self) -> None:
-        require(self.input_form.categories is None and not self.input_form.is_open, "input_form")
-        _check_chain(self.input_form.n_features, self.steps)
-
-    @property
-    def n_out(self) -> int:
-        """Number of features of the estimator."""
-        return self.steps[-1].n_out
-
-    def rows(self, X: Any, estimator: str, *, lacks_zeros: bool = False) -> Features:
-        """Return the features of the estimator.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features), or rows as dicts
-            As for the first step. SideBySide of a DataFrame are found by their names.
-        estimator : str
-            Name of the estimator in messages.
-        lacks_zeros : bool
-            Whether zeros are to be missing from a sparse matrix.
-
-        Raises
-        ------
-        ValueError
-            If X has other columns than in fit, has infinite numbers or text instead of numbers, or
-            has a category that is an error.
-        TypeError
-            If it is a sparse matrix.
-        """
-        table = self._table(X, estimator)
-        for step in self.steps:
-            table = step.transform(table)
-        found = numbers(table)
-        if not lacks_zeros:
-            return found
-        row, column = np.nonzero(found)
-        start = np.searchsorted(row, np.arange(len(found) + 1))
-        with np.errstate(over="ignore"):  # infinity is reported by the later check
-            entries = found[row, column].astype(np.float32)
-        return sparse.csr_matrix((entries, column.astype(np.int32), start), shape=found.shape)
-
-    def _table(self, X: Any, estimator: str) -> Table:
-        form = self.input_form
-        if is_rows_as_dicts(X):
-            return form.rows_of_dicts(X, estimator, self._missing, self._entry)
-        if isinstance(X, list | tuple):
-            X = np.array(X, dtype=object)
-        elif not isinstance(X, np.ndarray):
-            from xdcc.base.frames import as_pandas
-
-            if sparse.issparse(X):
-                raise TypeError(
-                    f"X is a sparse matrix, but {estimator} takes arrays, DataFrames and rows as "
-                    "dicts for the steps of a pipeline."
-                )
-            X = as_pandas(X)
-            if not hasattr(X, "iloc"):
-                X = np.asarray(X)
-            elif X.ndim == 2 and form.names is not None and list(X.columns) != list(form.names):
-                lacking = [name for name in form.names[self._read] if name not in X.columns]
-                if lacking:
-                    raise ValueError(f"X lacks columns that {estimator} needs: {lacking}.")
-                X = X.reindex(columns=form.names)
-        if X.ndim != 2 or X.shape[1] != form.n_features or not len(X):
-            raise ValueError(
-                f"X has the shape {X.shape}, but {estimator} is expecting rows of "
-                f"{form.n_features} features."
-            )
-        return X
-
-    def _entry(self, position: int, row: int, value: Any) -> Any:
-        """Return an entry of a row that is a dict."""
-        if position in self._numbers:
-            return self.input_form.number_of(position, row, value)
-        if isinstance(value, str | float | int | Real | np.bool_):
-            return value
-        where = self.input_form.where(position, row)
-        raise ValueError(f"{where} is {value!r}, which is neither text nor a number.")
-
-
 def numbers(X: Table) -> NDArray[np.floating]:
     """Return a table of numbers in single or double precision; a ValueError if it is none.
 
@@ -388,20 +261,38 @@ def numbers(X: Table) -> NDArray[np.floating]:
     array([[ 1., nan]])
     """
     found = X if isinstance(X, np.ndarray) else X.to_numpy()
-    if found.dtype not in _FLOATS:
+    if found.dtype not in FLOATS:
         is_array = found is X
         found = X.astype(np.float64) if is_array else X.to_numpy(np.float64, na_value=np.nan)
-    if np.isinf(found).any():
-        raise ValueError("X has infinite entries.")
+    if found is not X:
+        check_finite(found)
     return found
+
+
+def check_finite(X: NDArray[np.floating]) -> None:
+    """Raise a ValueError if an entry is infinite.
+
+    Examples
+    --------
+    >>> check_finite(np.array([[1.5, np.nan]]))
+    """
+    if np.isinf(X).any():
+        raise ValueError("X has infinite entries.")
 
 
 def _objects(X: Table) -> NDArray[np.object_]:
     return X.astype(object) if isinstance(X, np.ndarray) else X.to_numpy(object)
 
 
-def _check_chain(n_columns: int, steps: Sequence[Any]) -> None:
-    """Check that each step takes as many columns as the one before returns."""
+def check_chain(n_columns: int, steps: Sequence[Any]) -> None:
+    """Raise a ValueError unless each step takes as many columns as the one before returns.
+
+    Examples
+    --------
+    >>> check_chain(2, [Scaler(3, [], rounds=False)])
+    Traceback (most recent call last):
+    ValueError: n_in does not fit the rest of the model
+    """
     for step in steps:
         require(step.n_in == n_columns > 0, "n_in")
         n_columns = step.n_out

@@ -24,7 +24,8 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.input_form import InputForm
-from xdcc.serving.compiled_steps import Codes, Imputer, OneHot, Scaler, SideBySide, Steps
+from xdcc.serving.compiled_pipeline import Steps
+from xdcc.serving.compiled_steps import Codes, Imputer, OneHot, Scaler, SideBySide
 
 
 def compile_steps(pipeline: Pipeline) -> Steps | None:
