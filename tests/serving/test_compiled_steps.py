@@ -302,21 +302,22 @@ def test_the_file_of_a_pipeline_is_compiled(fitted, tmp_path):
 def test_bad_input(fitted):
     compiled, frame = CompiledModel(fitted), table(1)
     row = dicts(frame[:1])[0] | {"size": 1.0, "shape": "flat"}
-    for X, error, message in (
-        (frame.assign(colour="pink"), ValueError, "'pink' in row 0 of column 'colour'"),
-        (row | {"colour": "pink"}, ValueError, "'pink' in row 0 of column 'colour'"),
-        (row | {"size": "big"}, ValueError, r"X\[0\]\['size'\] is 'big', but in fit it was a num"),
-        (row | {"size": 10**400}, ValueError, r"X\[0\]\['size'\] is 10+: infinity, or too large"),
-        (row | {"colour": ["red"]}, ValueError, r"\['colour'\] is \['red'\], which is neither"),
-        (frame.drop(columns="size"), ValueError, r"lacks columns .*: \['size'\]"),
-        (frame.assign(size=np.inf), ValueError, "infinite entries"),
-        (frame.assign(size="big"), ValueError, "could not convert"),
-        (frame.to_numpy()[:, 1:], ValueError, r"shape \(150, 4\), but CompiledModel is expecting"),
-        (frame[:0], ValueError, r"shape \(0, 5\)"),
-        (frame["size"], ValueError, r"shape \(150,\)"),
-        (sparse.csr_matrix((3, 5)), TypeError, "X is a sparse matrix"),
+    for X, message in (
+        (frame.assign(colour="pink"), "'pink' in row 0 of column 'colour'"),
+        (row | {"colour": "pink"}, "'pink' in row 0 of column 'colour'"),
+        (row | {"size": "big"}, r"X\[0\]\['size'\] is 'big', but in fit it was a num"),
+        (row | {"size": 10**400}, r"X\[0\]\['size'\] is 10+: infinity, or too large"),
+        (row | {"colour": ["red"]}, r"\['colour'\] is \['red'\], which is neither"),
+        (frame.drop(columns="size"), r"lacks columns .*: \['size'\]"),
+        (frame.assign(size=np.inf), "infinite entries"),
+        (frame.assign(size="big"), "could not convert"),
+        (frame.to_numpy()[:, 1:], r"shape \(150, 4\), but CompiledModel is expecting"),
+        (np.zeros((2, 5), complex), "X has the type complex128"),
+        (frame[:0], r"shape \(0, 5\)"),
+        (frame["size"], r"shape \(150,\)"),
+        (sparse.csr_matrix((3, 5)), "X is a sparse matrix"),
     ):
-        with pytest.raises(error, match=message):
+        with pytest.raises(ValueError, match=message):
             compiled.predict(X)
     with pytest.warns(UserWarning, match=r"not features in fit: 'weight'"):
         compiled.predict(row | {"weight": 3})
@@ -398,6 +399,7 @@ INCONSISTENT = {
     "codes": lambda: codes(numbers=[[0.0], [1.0]]),
     "categories": lambda: codes(categories=("a", "a")),
     "places": lambda: OneHot(codes(numbers=[0.0, 2.0]), 2),
+    "n_out": lambda: OneHot(codes(), 10**12),
     "positions": lambda: SideBySide(2, [(np.array([2]), [])]),
     "n_in": lambda: SideBySide(2, [(np.array([0, 1]), [codes()])]),
     "input_form": lambda: Steps(InputForm(1, categories={0: np.array(["a"])}), [codes()]),
@@ -408,6 +410,7 @@ INCONSISTENT = {
 def test_steps_of_a_file_are_checked(name):
     with pytest.raises(ValueError, match=f"{name} does not fit"):
         check_state(INCONSISTENT[name]())
+    assert Steps(InputForm(10**12), [Scaler(10**12, [], rounds=False)]).n_out == 10**12
     for place in (0.5, NAN, 5.0):
         with pytest.raises(ValueError, match="places does not fit"):
             check_state(OneHot(codes(unknown=place), 2))

@@ -52,9 +52,10 @@ class Steps:
     _read: ClassVar[NDArray[np.int64]]
 
     def __post_init__(self) -> None:
-        """Find what the columns hold, by the first step that reads them."""
+        """Find what named columns hold, by the first step that reads them."""
+        names = [] if self.input_form.names is None else self.input_form.names
         first: Any = self.steps[0]
-        every = np.arange(self.input_form.n_features)
+        every = np.arange(len(names))
         parts = first.parts if isinstance(first, SideBySide) else [(every, [first])]
         readers = {
             position: (steps[0], column)
@@ -63,8 +64,10 @@ class Steps:
             if steps
         }
         missing = np.full(len(every), np.nan, object)
-        for position, (step, column) in readers.items():
-            missing[position] = step.missing(column)
+        for position in every:
+            if position in readers:
+                step, column = readers[position]
+                missing[position] = step.missing(column)
         of_numbers = frozenset(p for p, (step, _) in readers.items() if step.takes_numbers)
         if len(of_numbers) == len(every):
             missing = missing.astype(np.float64)
@@ -97,10 +100,8 @@ class Steps:
         Raises
         ------
         ValueError
-            If X has other columns than in fit, has infinite numbers or text instead of numbers, or
-            has a category that is an error.
-        TypeError
-            If it is a sparse matrix.
+            If X has other columns than in fit, has infinite numbers or text instead of numbers,
+            has a category that is an error, or is a sparse matrix.
         """
         table = self._table(X, estimator)
         for step in self.steps:
@@ -127,8 +128,13 @@ class Steps:
                 f"X has the shape {X.shape}, but {estimator} is expecting rows of "
                 f"{form.n_features} features."
             )
-        if isinstance(X, np.ndarray) and X.dtype in FLOATS:
-            check_finite(X)
+        if isinstance(X, np.ndarray):
+            if X.dtype.kind in "cmM":
+                raise ValueError(
+                    f"X has the type {X.dtype}: its entries are neither text nor numbers."
+                )
+            if X.dtype in FLOATS:
+                check_finite(X)
         return X
 
     def _of_frame(self, X: Any, estimator: str) -> Table:
@@ -136,7 +142,7 @@ class Steps:
         from xdcc.base.frames import as_pandas
 
         if sparse.issparse(X):
-            raise TypeError(
+            raise ValueError(
                 f"X is a sparse matrix, but {estimator} takes arrays, DataFrames and rows as dicts "
                 "for the steps of a pipeline."
             )

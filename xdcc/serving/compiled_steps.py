@@ -18,7 +18,7 @@ from xdcc.base.input_form import is_missing
 from xdcc.base.package import PACKAGE
 from xdcc.base.state_checks import check_categories, check_indices, require
 from xdcc.base.stored import stored
-from xdcc.base.stored_types import Below, In, Shape, Within
+from xdcc.base.stored_types import Below, Shape, Within
 
 type Step = Scaler | Imputer | Codes | OneHot
 type Table = Any
@@ -201,9 +201,11 @@ class OneHot:
     takes_numbers: ClassVar[bool] = False
 
     def _check_state(self) -> None:
-        unknown = [place for place in self.places.unknown if place is not None]
-        for places in (*self.places.codes, np.array(unknown, np.float64)):
-            require(In(range(-1, self.n_out)).holds(places, self), "places")
+        known = [place for place in self.places.unknown if place is not None]
+        places = np.concatenate([*self.places.codes, known])
+        is_place = Within(-1, self.n_out - 1).holds(places, self)
+        require(is_place and bool((places == np.floor(places)).all()), "places")
+        require(self.n_out <= len(places), "n_out")  # each column is that of a category
 
     @property
     def n_in(self) -> int:
