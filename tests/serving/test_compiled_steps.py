@@ -208,6 +208,20 @@ def test_arrays_of_objects_and_lists():
         compiled.predict({"size": 1})
 
 
+def test_large_whole_numbers_and_single_precision():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": 2**60 + np.arange(60) % 3, "size": random.normal(size=60)})
+    frame["wide"] = random.normal(size=60).astype(np.float32)
+    columns = make_column_transformer(
+        (OrdinalEncoder(), ["id"]), (MinMaxScaler((0.1, 0.9)), ["size"]), (MaxAbsScaler(), ["wide"])
+    )
+    pipeline = make_pipeline(columns, booster())
+    pipeline.fit(frame, (frame[["id", "wide"]] > [2**60, 0]).astype(int).to_numpy())
+    steps = CompiledModel(pipeline)._parts.steps
+    for rows in (frame, frame[1:2], frame[1:2].assign(wide=np.float64(0.3))):
+        np.testing.assert_array_equal(steps.rows(rows, "Model"), columns.transform(rows))
+
+
 @pytest.mark.parametrize("missing", ["?", None])
 def test_text_is_imputed(missing):
     X = np.array([["a", "x"], ["b", missing], [missing, "y"], ["a", "x"]] * 9, dtype=object)

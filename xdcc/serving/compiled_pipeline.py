@@ -22,7 +22,7 @@ from xdcc.serving.compiled_steps import (
 )
 
 _FEW_ROWS = 8
-"""Shorter DataFrames are read row by row; slices of their columns take longer."""
+"""Up to so many rows of a DataFrame, slices of its columns take longer than objects of all."""
 
 
 @stored
@@ -53,9 +53,9 @@ class Steps:
 
     def __post_init__(self) -> None:
         """Find what named columns hold, by the first step that reads them."""
-        names = [] if self.input_form.names is None else self.input_form.names
+        names = self.input_form.names
         first: Any = self.steps[0]
-        every = np.arange(len(names))
+        every = np.arange(0 if names is None else len(names))
         parts = first.parts if isinstance(first, SideBySide) else [(every, [first])]
         readers = {
             position: (steps[0], column)
@@ -63,11 +63,10 @@ class Steps:
             for column, position in enumerate(positions.tolist())
             if steps
         }
-        missing = np.full(len(every), np.nan, object)
-        for position in every:
-            if position in readers:
-                step, column = readers[position]
-                missing[position] = step.missing(column)
+        missing: NDArray[Any] = np.full(len(every), np.nan, object)
+        for position in readers.keys() & set(every.tolist()):
+            step, column = readers[position]
+            missing[position] = step.missing(column)
         of_numbers = frozenset(p for p, (step, _) in readers.items() if step.takes_numbers)
         if len(of_numbers) == len(every):
             missing = missing.astype(np.float64)
@@ -91,7 +90,7 @@ class Steps:
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features), or rows as dicts
-            As for the first step. SideBySide of a DataFrame are found by their names.
+            As for the first step. Columns of a DataFrame are found by their names.
         estimator : str
             Name of the estimator in messages.
         lacks_zeros : bool
@@ -155,7 +154,7 @@ class Steps:
                 raise ValueError(f"X lacks columns that {estimator} needs: {lacking}.")
             X = X.reindex(columns=names)
         if 0 < len(X) <= _FEW_ROWS and all(map(_is_exact, X.dtypes)):
-            return np.array([X.iloc[row].tolist() for row in range(len(X))], dtype=object)
+            return X.to_numpy(object)
         return X
 
     def _entry(self, position: int, row: int, value: Any) -> Any:
@@ -169,5 +168,5 @@ class Steps:
 
 
 def _is_exact(dtype: Any) -> bool:
-    """Whether objects have the numbers of a column of a DataFrame, and their precision."""
+    """Whether objects are as exact as a column of a DataFrame, and not more exact."""
     return dtype.kind == "O" or (isinstance(dtype, np.dtype) and dtype != np.float32)
