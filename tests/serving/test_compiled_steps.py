@@ -62,6 +62,7 @@ ENCODERS = {
         handle_unknown="use_encoded_value", unknown_value=NAN, max_categories=3, dtype=np.float32
     ),
     "one-hot": OneHotEncoder(handle_unknown="ignore"),
+    "single": OneHotEncoder(handle_unknown="ignore", dtype=np.float32),
     "dense": OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
     "first dropped": OneHotEncoder(handle_unknown="ignore", drop="first", min_frequency=20),
     "binary dropped": OneHotEncoder(drop="if_binary", handle_unknown="warn", max_categories=2),
@@ -305,6 +306,20 @@ def test_files_and_pickles(fitted, tmp_path):
         assert_same(fitted, other, new)
         assert_same(fitted, other, dicts(new), new)
         np.testing.assert_array_equal(other.feature_names_in_, new.columns)
+
+
+def test_later_changes_have_no_effect():
+    frame = table(0)
+    pipeline = make_pipeline(mixed(RobustScaler(), OrdinalEncoder()), booster())
+    compiled = CompiledModel(pipeline.fit(frame, labels_of(frame)))
+    expected = compiled.predict_proba(frame)
+    columns = pipeline[0].named_transformers_
+    columns["robustscaler"].scale_ *= 2
+    columns["ordinalencoder"].categories_[0][:] = "none"
+    np.testing.assert_array_equal(compiled.predict_proba(frame), expected)
+    compiled = CompiledModel(pipeline)
+    with pytest.raises(ValueError, match="did not occur in fit"):
+        compiled.predict(frame)
 
 
 def test_the_file_of_a_pipeline_is_compiled(fitted, tmp_path):

@@ -93,8 +93,8 @@ def _scaler(
         if constants is not None:
             if is_sparse and name == "divide":  # as scikit-learn scales sparse matrices
                 name, constants = "multiply", 1 / constants
-            made.append((name, np.broadcast_to(np.asarray(constants, np.float64), n_in)))
-    return Scaler(n_in, made, rounds)  # type: ignore[arg-type]
+            made.append((name, np.full(n_in, constants, np.float64)))
+    return Scaler(n_in, made, rounds and not is_sparse)  # type: ignore[arg-type]
 
 
 def _standard(step: StandardScaler, is_sparse: bool) -> Scaler:
@@ -192,7 +192,8 @@ def _codes(step: Any, codes: Sequence[Any], unknown: list[float | None], *, warn
     names = getattr(step, "feature_names_in_", range(step.n_features_in_))
     dtype = np.float32 if np.dtype(step.dtype) == np.float32 else np.float64
     as_numbers = [of.astype(dtype) for of in codes]
-    return Codes(list(map(repr, names)), list(step.categories_), as_numbers, unknown, warns)
+    categories = [of.copy() for of in step.categories_]
+    return Codes(list(map(repr, names)), categories, as_numbers, unknown, warns)
 
 
 def _columns(step: ColumnTransformer, name: str) -> SideBySide:
