@@ -1,16 +1,20 @@
 """Bins of X that trainings share: made once, and never changed by one of them."""
 
 import threading
+import weakref
 
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.base import clone
 
-from xdcc import MultiLabelClassifier
+from xdcc import MultiLabelClassifier, MultiLabelXGBClassifier
+from xdcc.automatic.mixture import Member
 from xdcc.base.bins import SharedBins
 from xdcc.base.fit_data import FitData
 from xdcc.base.input_form import InputForm
 from xdcc.base.rounds import with_own_weights
+from xdcc.decision import TunedDecisionClassifierCV
 
 
 @pytest.fixture
@@ -58,16 +62,87 @@ def test_weights_of_a_training_are_its_own(data):
     assert with_own_weights(matrix, 64, 1)[0] is matrix
 
 
-def test_the_search_finds_bins_once(data, monkeypatch):
+@pytest.fixture
+def made(monkeypatch):
+    """Return a list that gets the shape of X and the number of bins of each binned matrix.
+
+    Matrices that are not binned are there with 0 bins: training puts their features into bins.
+    """
+    found = []
+    binned, plain = xgb.QuantileDMatrix, xgb.DMatrix
+
+    class Binned(binned):
+        def __init__(self, X, **parameters):
+            found.append((X.shape, parameters["max_bin"]))
+            super().__init__(X, **parameters)
+            alive.add(self)
+
+    class Plain(plain):
+        def __init__(self, X, *args, **parameters):
+            if hasattr(X, "shape") and len(X) > 2:  # not that on which metrics are tried
+                found.append((X.shape, 0))
+            super().__init__(X, *args, **parameters)
+            alive.add(self)
+
+    alive = weakref.WeakSet()
+    monkeypatch.setattr(xgb, "QuantileDMatrix", Binned)
+    monkeypatch.setattr(xgb, "DMatrix", Plain)
+    yield found
+    assert not alive  # no model keeps a matrix
+
+
+def few_candidates(row):
+    return row["candidate"].endswith("(2)")
+
+
+BOOSTERS = {"members": ["boosters"]}
+SEARCHES = {
+    "default": ({}, None),
+    "models of all rows": (BOOSTERS | {"refit": True}, None),
+    "with a time budget": (BOOSTERS | {"time_budget": 600.0}, few_candidates),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_finds_bins_once(name, data, made, monkeypatch):
     """All boosters of the first level have as many bins; the second level has other features."""
-    made = []
-    make = xgb.QuantileDMatrix
+    monkeypatch.setattr("xdcc.automatic.boosters._RATES", ((0.5, np.inf),))  # they learn fast
+    arguments, callback = SEARCHES[name]
+    X, Y = np.asarray(data.X), np.asarray(data.Y)
+    model = MultiLabelClassifier(random_state=0, n_jobs=1, cv=3, **arguments)
+    model.fit(X, Y, sample_weight=data.sample_weight, callback=callback)
+    assert sum("depth" in name for name in model.summary_["candidate"]) > 1
+    assert made.count(((60, 3), 64)) == 1
+    assert len(made) == len({shape for shape, _ in made}) <= 2
 
-    def counted(X, **parameters):
-        made.append((X.shape[1], parameters["max_bin"]))
-        return make(X, **parameters)
 
-    monkeypatch.setattr(xgb, "QuantileDMatrix", counted)
-    MultiLabelClassifier(random_state=0, n_jobs=1).fit(np.asarray(data.X), np.asarray(data.Y))
-    assert made.count((3, 64)) == 1
-    assert len(made) == len(set(made))
+def test_members_that_are_trained_again_share_bins(data, made):
+    model = MultiLabelClassifier(random_state=0, n_jobs=1, cv=3, members=["boosters"])
+    model.fit(np.asarray(data.X), np.asarray(data.Y))
+    boosters = [MultiLabelXGBClassifier(n_estimators=n, n_jobs=1) for n in (3, 4)]
+    model.members_ = [
+        Member(str(number), 0.5, [each.fit(data.X, data.Y)], model.calibration_)
+        for number, each in enumerate(boosters)
+    ]
+    checked = clone(model)._begin_fit(np.asarray(data.X), np.asarray(data.Y))
+    made.clear()
+    again = model._trained_on(checked)
+    assert made == [((60, 3), 256)]
+    for member, booster in zip(again.members_, boosters, strict=True):
+        [other] = member.estimators
+        assert other.booster_.save_raw() == booster.booster_.save_raw()
+
+
+def test_a_model_of_all_rows_has_the_bins_of_the_folds(data, made):
+    X, Y = np.asarray(data.X), np.asarray(data.Y)
+    booster = MultiLabelXGBClassifier(n_estimators=4, n_jobs=1, subsample=0.8)
+    model = TunedDecisionClassifierCV(booster, cv=3, ensemble=False, random_state=0).fit(X, Y)
+    assert made == [((60, 3), 256)]
+    [found] = model.estimators_
+    alone = found._settled_clone().fit(X, Y)
+    assert found.booster_.save_raw() == alone.booster_.save_raw()
+
+
+def test_rows_of_some_data_do_not_share_bins(data):
+    assert data.take(np.arange(9)).bins is None
+    assert data.part(np.arange(9)).bins is None

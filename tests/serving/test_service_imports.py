@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tests.serving.mixed_models import rows_for_two_levels
 from xdcc import serving
@@ -24,6 +28,13 @@ LARGE = {"pandas", "sklearn", "scipy", "xgboost", "narwhals", "joblib", "matplot
 BOOSTER = MultiLabelXGBClassifier(n_estimators=3, n_jobs=1)
 MODELS = {
     "booster": BOOSTER,
+    "pipeline": make_pipeline(
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(), StandardScaler()), ["f0", "f1"]),
+            (OneHotEncoder(sparse_output=False), ["f2"]),
+        ),
+        BOOSTER,
+    ),
     "targets": MultiTargetXGBRegressor(n_estimators=3, n_jobs=1),
     "chain": DynamicChainClassifier(n_estimators=3, n_jobs=1),
     "order-free chain": OrderFreeChainClassifier(n_estimators=3, cv=2, n_jobs=1, random_state=0),

@@ -22,6 +22,7 @@ from xdcc.automatic.mixture_rule import choose_rule
 from xdcc.automatic.search import CandidateCallback, Search
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.time_budget import TimeBudget
+from xdcc.base.bins import SharedBins
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import (
     Anything,
@@ -490,6 +491,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     def _trained_on(self, data: FitData) -> Self:
         if self.distil:  # the mixture is no longer there
             return super()._trained_on(data)
+        data = data._replace(bins=SharedBins())
         other = copy.copy(self)  # with shares, calibrations, the second level and the rule
         other.members_ = [
             replace(member, estimators=[trained_on(member.estimators[0], data)])

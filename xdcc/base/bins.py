@@ -17,8 +17,8 @@ class SharedBins:
     """Matrices of the same rows, one for each number of bins.
 
     They are not to be changed: a training that sets weights takes a copy, which shares the bins
-    (:func:`~xdcc.base.rounds.with_own_weights`). Data that are derived from these, such as a sample
-    of the rows, have bins of their own.
+    (:func:`~xdcc.base.rounds.with_own_weights`). Data that are derived from these have bins of
+    their own, and those of some of the rows share none.
 
     Examples
     --------

@@ -194,6 +194,7 @@ class FitData(NamedTuple):
             X=None if self.X is None else take_rows(self.X, rows),
             Y=self.Y[rows],
             sample_weight=None if weight is None else weight[rows],
+            bins=None,
         )
 
     def of_labels(self, labels: NDArray[np.bool_]) -> "FitData":

@@ -12,7 +12,7 @@ have been imported before.
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -149,13 +149,13 @@ class InputForm:
             return None
         is_plain = self.categories is None and not (warns_of_names and self.names is not None)
         if type(X) is np.ndarray:
-            is_taken = is_plain and not self._lacks_zeros and self._is_table(X)
+            is_taken = is_plain and not self.lacks_zeros and self._is_table(X)
             return X if is_taken and X.dtype in _FLOATS else None
         if is_rows_as_dicts(X):
             return self._of_dicts(X, estimator)
         if type(X) is _of_pandas("DataFrame"):
             return self._of_frame(X)
-        is_taken = is_plain and (self.sparse_zeros is None or self._lacks_zeros)
+        is_taken = is_plain and (self.sparse_zeros is None or self.lacks_zeros)
         return X if is_taken and _is_single_csr(X) and self._is_table(X) else None
 
     def read_checked(self, X: Any, estimator: str) -> Any:
@@ -164,8 +164,14 @@ class InputForm:
         return None if rows is None else checked_rows(rows, self.n_features)
 
     @property
-    def _lacks_zeros(self) -> bool:
-        """Whether entries that X does not store are missing values."""
+    def lacks_zeros(self) -> bool:
+        """Whether entries that X does not store are missing values.
+
+        Examples
+        --------
+        >>> InputForm(2, sparse_zeros="missing", is_sparse=True).lacks_zeros
+        True
+        """
         return self.sparse_zeros == "missing" and bool(self.is_sparse)
 
     def _is_table(self, X: Any) -> bool:
@@ -207,7 +213,7 @@ class InputForm:
             value = row[position]
             if isinstance(value, str) and value in codes:
                 row[position] = codes[value]
-            elif _is_missing(value):
+            elif is_missing(value):
                 row[position] = np.nan
             else:
                 return None
@@ -219,29 +225,72 @@ class InputForm:
         return row
 
     def _of_dicts(self, X: Any, estimator: str) -> NDArray[np.float64]:
-        """Return the numbers and codes of rows that are dicts; other keys are left out."""
+        """Return the numbers and codes of rows that are dicts."""
+        missing = np.full(self.n_features, np.nan)
+        return self.rows_of_dicts(X, estimator, missing, self._number_or_code)
+
+    def rows_of_dicts(
+        self,
+        X: Any,
+        estimator: str,
+        missing: NDArray[Any],
+        entry: Callable[[int, int, Any], Any],
+    ) -> NDArray[Any]:
+        """Return rows that are dicts as an array; other keys are left out, with a warning.
+
+        Parameters
+        ----------
+        X : dict, or sequence of dict of length n_samples
+            The rows.
+        estimator : str
+            Name of the estimator in messages.
+        missing : array of shape (n_features,)
+            Missing values of the features.
+        entry : callable
+            Makes an entry of a feature's position, the number of the row and a value. None: the
+            value did not occur in ``fit`` and is taken as missing, with a warning.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Of the type of `missing`.
+
+        Raises
+        ------
+        ValueError
+            If features have no names, or a row is not a dict.
+
+        Examples
+        --------
+        >>> form = InputForm(2, np.array(["size", "colour"]))
+        >>> form.rows_of_dicts({"colour": "red"}, "Model", np.full(2, "-"), lambda *of: of[-1])
+        array([['-', 'r']], dtype='<U1')
+        """
         if self.names is None:
             raise ValueError(
                 f"X has rows as dicts, but {estimator} was fitted without names of features: give "
                 "an array, or fit on a DataFrame whose columns have names."
             )
         given = [X] if isinstance(X, Mapping) else X
-        rows = np.full((len(given), self.n_features), np.nan)
+        rows = np.empty((len(given), self.n_features), missing.dtype)
+        no_entries = missing.tolist()
         unknown_keys: dict[Any, None] = {}
         unknown_values: dict[str, None] = {}
         for row, values in enumerate(given):
             if not isinstance(values, Mapping):
                 raise ValueError(f"X has rows as dicts, but X[{row}] is a {_type_name(values)}.")
+            entries = no_entries.copy()
             for key, value in values.items():
                 position = self._positions.get(key)
                 if position is None:
                     unknown_keys[key] = None
-                elif not _is_missing(value):
-                    number = self._number_of(position, row, value)
-                    if number is None:
+                elif not is_missing(value):
+                    found = entry(position, row, value)
+                    if found is None:
                         unknown_values[key] = None
                     else:
-                        rows[row, position] = number
+                        entries[position] = found
+            rows[row] = entries
         if unknown_keys:
             _warn(
                 "Keys in rows of X that were not features in fit: "
@@ -251,16 +300,41 @@ class InputForm:
             _warn(values_left_out(unknown_values))
         return rows
 
-    def _number_of(self, position: int, row: int, value: Any) -> float | None:
+    def number_of(self, position: int, row: int, value: Any) -> float:
+        """Return a number in a row that is a dict; a ValueError says where, if it is none.
+
+        Examples
+        --------
+        >>> InputForm(1, np.array(["size"])).number_of(0, 3, "big")
+        Traceback (most recent call last):
+        ValueError: X[3]['size'] is 'big', but in fit it was a number.
+        """
+        if type(value) is float and abs(value) <= _LARGEST:  # takes a third of the time
+            return value
+        if not _is_number(value):
+            raise ValueError(
+                f"{self.where(position, row)} is {value!r}, but in fit it was a number."
+            )
+        if not abs(value) <= _LARGEST:
+            raise ValueError(
+                f"{self.where(position, row)} is {value!r}: infinity, or too large for a float32."
+            )
+        return float(value)
+
+    def where(self, position: int, row: int) -> str:
+        """Return how messages call an entry of a row that is a dict.
+
+        Examples
+        --------
+        >>> InputForm(1, np.array(["size"])).where(0, 3)
+        "X[3]['size']"
+        """
+        return f"X[{row}][{self._names[position]!r}]"
+
+    def _number_or_code(self, position: int, row: int, value: Any) -> float | None:
         """Return the number or code of a value; None for a category that did not occur."""
-        where = f"X[{row}][{self._names[position]!r}]"
-        is_number = isinstance(value, float | int | Real | np.bool_)
         if position not in self._codes:
-            if not is_number:
-                raise ValueError(f"{where} is {value!r}, but in fit it was a number.")
-            if not abs(value) <= _LARGEST:
-                raise ValueError(f"{where} is {value!r}: infinity, or too large for a float32.")
-            return float(value)
+            return self.number_of(position, row, value)
         codes = self._codes[position]
         if not codes:  # an identifier of rows
             return np.nan
@@ -268,11 +342,13 @@ class InputForm:
             if value in codes:
                 return codes[value]
         except TypeError as error:  # a list, for example
-            raise ValueError(f"{where} is {value!r}, which is not a category.") from error
-        numeric = {isinstance(each, float | int) for each in codes}
-        if numeric == {not is_number}:
             raise ValueError(
-                f"{where} is {value!r}, but in fit it was a category, such as "
+                f"{self.where(position, row)} is {value!r}, which is not a category."
+            ) from error
+        numeric = {isinstance(each, float | int) for each in codes}
+        if numeric == {not _is_number(value)}:
+            raise ValueError(
+                f"{self.where(position, row)} is {value!r}, but in fit it was a category, such as "
                 f"{next(iter(codes))!r}."
             )
         return None
@@ -343,9 +419,21 @@ def _is_single_csr(X: Any) -> bool:
     )
 
 
-def _is_missing(value: Any) -> bool:
-    is_nan = isinstance(value, float) and value != value
-    return value is None or is_nan or value is _of_pandas("NA")
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int | Real | np.bool_)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN or pandas' NA.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(np.nan), is_missing("")
+    (True, True, False)
+    """
+    if isinstance(value, float | str | int):
+        return value != value
+    return value is None or value is _of_pandas("NA")
 
 
 def _of_pandas(name: str) -> Any:

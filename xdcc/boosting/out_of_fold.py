@@ -227,7 +227,7 @@ class _OutOfFold:
         self._patience, self._should_end = patience, should_end
         self._rounds = _looks(n_estimators, 1 if folds.n_folds > 1 else _APART_OF_ONE_FOLD)
         # The bins come from all rows with their weights: they are made before a fold is left out.
-        self._matrices, self._weight = _matrices(data, params, folds.n_folds), _weights(data)
+        self._matrices, self._weight = binned_matrices(data, params, folds.n_folds), _weights(data)
         self.matrix = self._matrices[0]
         numbers = range(folds.n_folds)
         self._weights = [
@@ -301,7 +301,7 @@ def train_on_all_rows(
     params : sequence of dict
         Parameters for `xgboost.train` of each, which differ in their seeds.
     """
-    matrices, weight = _matrices(data, params[0], len(models)), _weights(data)
+    matrices, weight = binned_matrices(data, params[0], len(models)), _weights(data)
 
     def train(model: Any, own: dict[str, Any], matrix: xgb.DMatrix) -> None:
         drawn, rounds = RowDraws.of(own, len(weight)), range(model.n_estimators)
@@ -318,8 +318,18 @@ def train_on_all_rows(
     run_all([partial(train, *each) for each in zip(models, params, matrices, strict=True)])
 
 
-def _matrices(data: FitData, params: dict[str, Any], n: int) -> list[xgb.DMatrix]:
-    """Put the features of all rows into bins, for this many boosters."""
+def binned_matrices(data: FitData, params: dict[str, Any], n: int) -> list[xgb.DMatrix]:
+    """Put the features of all rows into bins, for this many boosters.
+
+    Labels and weights of these matrices can be set, even where the data share their bins with
+    other trainings.
+
+    Examples
+    --------
+    >>> data = FitData(np.eye(3, dtype=np.float32), np.zeros((3, 1), np.float32), None)
+    >>> [matrix.num_row() for matrix in binned_matrices(data, {"max_bin": 64}, n=2)]
+    [3, 3]
+    """
     max_bin = params.get("max_bin", 256)
     matrix = data.binned(max_bin, params.get("nthread"))
     return with_own_weights(matrix, max_bin, n, is_shared=data.bins is not None)

@@ -28,6 +28,7 @@ from xdcc.base.threads import n_threads
 from xdcc.boosting.earlier_model import check_belongs, check_objectives, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
+from xdcc.boosting.out_of_fold import binned_matrices
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import Layout
 from xdcc.prediction.predictors import BoosterPredictor, PredictsByKernel
@@ -217,7 +218,10 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
                 start = earlier_booster(xgb_model, self._objectives, type(self).__name__)
                 check_belongs(start, self)
         metrics = metric_names(self.eval_metric)
-        train = data.matrix(params.get("nthread"))
+        if data.bins is None:
+            train = data.matrix(params.get("nthread"))
+        else:
+            [train] = binned_matrices(data, params, 1)
         self.evals_result_ = {}
         with xgb.config_context(verbosity=params.get("verbosity", self._verbosity())):
             check_eval_metric(

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
+from xdcc.base.bins import SharedBins
 from xdcc.base.contributions import Contributions
 from xdcc.base.domains import Anything, Switch
 from xdcc.base.estimator import declares_parameters
@@ -216,6 +217,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             without the recall wherever that finds all of its rows.
         """
         data = self._begin_fit(X, Y, sample_weight)
+        if not self.ensemble:  # a model of all rows follows those of the folds
+            data = data._replace(bins=SharedBins())
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)

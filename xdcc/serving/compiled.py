@@ -29,8 +29,10 @@ class CompiledModel:
         `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
         `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
         last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier`,
-        `LogisticLabels` or `DynamicChainClassifier`. The model is not changed, and later changes
-        to it have no effect.
+        `LogisticLabels` or `DynamicChainClassifier`. Or a scikit-learn `Pipeline` of one, with the
+        steps `OrdinalEncoder`, `OneHotEncoder`, `SimpleImputer`, `StandardScaler`, `MinMaxScaler`,
+        `MaxAbsScaler`, `RobustScaler`, or `ColumnTransformer` and pipelines of these. The model is
+        not changed, and later changes to it have no effect.
     n_jobs : int or None, default=None
         Number of threads for batches, as in scikit-learn; None is all CPUs. It can be changed. 64
         rows and fewer are predicted by one thread.
@@ -51,7 +53,8 @@ class CompiledModel:
     Raises
     ------
     TypeError
-        If the model has another type, or consists of others.
+        If the model has another type, or consists of others; of a pipeline, the message names the
+        step.
     NotFittedError
         If it is not fitted.
 
@@ -93,7 +96,7 @@ class CompiledModel:
         self.n_jobs = n_jobs
         self._parts = parts
         self._predictor = parts.predictor
-        self._input_form = parts.input_form
+        self._input_form = (parts.steps or parts).input_form
         self._output_form: Any = parts.output_form
 
     @classmethod
@@ -200,12 +203,16 @@ class CompiledModel:
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
         name = type(self).__name__
-        rows = self._input_form.read(X, name, warns_of_names=False)
+        form, steps = self._parts.input_form, self._parts.steps
+        if steps is None:
+            rows = form.read(X, name, warns_of_names=False)
+        else:
+            X = rows = steps.rows(X, name, lacks_zeros=form.lacks_zeros)
         if rows is not None:
             found = self._predictor.outputs(rows, threads_for(rows, self.n_jobs))
             if found is not None:
                 return found
-        checked = self._input_form.check(X, name)
+        checked = form.check(X, name)
         found = self._predictor.outputs(checked, threads_for(checked, self.n_jobs))
         assert found is not None
         return found

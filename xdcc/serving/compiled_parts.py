@@ -1,4 +1,4 @@
-"""The parts of a compiled model: the forms of X and Y, and a predictor.
+"""The parts of a compiled model: the forms of X and Y, a predictor, and steps before it.
 
 `CompiledParts` is what a file stores of a compiled model.
 """
@@ -15,6 +15,7 @@ from xdcc.chain.order_free_prediction import OrderFreePredictor
 from xdcc.decision.decision_predictor import DecisionPredictor
 from xdcc.prediction.predictors import BoosterPredictor
 from xdcc.serving.compiled_estimator import EstimatorPredictor
+from xdcc.serving.compiled_pipeline import Steps
 
 _FORMS = {TargetPredictor: (TargetForm, "n_targets"), ClassPredictor: (ClassForm, "n_classes")}
 """Forms of Y of other predictors than those of labels, and the attributes with their sizes."""
@@ -33,6 +34,8 @@ class CompiledParts:
         The form of Y.
     predictor
         Computes outputs.
+    steps : Steps or None
+        The steps of a pipeline, if it was one; the form of X is that of what they return.
     """
 
     input_form: InputForm
@@ -46,6 +49,7 @@ class CompiledParts:
         | OrderFreePredictor
         | EstimatorPredictor
     )
+    steps: Steps | None = None
 
     def _check_state(self) -> None:
         of_labels = (LabelForm, "n_labels")
@@ -54,3 +58,6 @@ class CompiledParts:
         require(self.predictor.n_outputs == getattr(self.output_form, size), size)
         require(not self.input_form.is_open, "the form of X")
         require(self.predictor.n_given == self.input_form.n_features, "n_features")
+        if self.steps is not None:
+            require(self.steps.n_out == self.input_form.n_features, "steps")
+            require(self.input_form.categories is None, "steps")

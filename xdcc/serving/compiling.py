@@ -1,5 +1,6 @@
 """From a fitted model to the parts of a compiled one."""
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -8,18 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.prediction.predictors import PredictsByKernel
 from xdcc.serving.compiled_estimator import EstimatorPredictor, Served, shallow_copy
 from xdcc.serving.compiled_parts import CompiledParts
+from xdcc.serving.compiling_steps import compile_steps
 
 _FLAT_MEMBERS = "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels"
 
 
 def compile_model(model: Any) -> CompiledParts:
     """Flatten a fitted model, as :class:`~xdcc.serving.CompiledModel` describes it."""
-    if isinstance(model, Pipeline):
-        listed = [f"{name!r} ({type(step).__name__})" for name, step in model.steps[:-1]]
-        raise TypeError(
-            f"CompiledModel cannot compile the steps {', '.join(listed)} of a pipeline. Compile "
-            "its last step, pipeline[-1], and give it what the others make of X."
-        )
+    if type(model) is Pipeline:
+        return _of_pipeline(model)
     predictor: Any
     if isinstance(model, PredictsByKernel):
         check_is_fitted(model)
@@ -34,6 +32,18 @@ def compile_model(model: Any) -> CompiledParts:
             f"{type(model).__module__}.{type(model).__name__}."
         )
     return CompiledParts(model._input_form, model._output_form, predictor)
+
+
+def _of_pipeline(pipeline: Pipeline) -> CompiledParts:
+    """Compile the steps of a pipeline and its last one."""
+    steps, parts = compile_steps(pipeline), compile_model(pipeline.steps[-1][1])
+    if steps is not None and parts.input_form.categories is not None:
+        raise TypeError(
+            "CompiledModel cannot compile the steps of a pipeline that leave columns of pandas' "
+            "dtype category unchanged. Compile its last step, pipeline[-1], and give it what the "
+            "others make of X."
+        )
+    return replace(parts, steps=steps)
 
 
 def _check_is_flat(predictor: Any) -> None:

@@ -19,6 +19,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import xdcc
 from tests.fuzz.target import Target, mutated_bytes, mutated_data
@@ -116,9 +120,16 @@ _COMPILED = [
     *MODELS[1:3],
     *MODELS[4:7],
 ]
+_COLUMNS = make_column_transformer(
+    (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["a", "b"]),
+    (OneHotEncoder(handle_unknown="ignore"), ["d"]),
+    (OrdinalEncoder(), ["d"]),
+    ("passthrough", ["c"]),
+)
 COMPILED = [
     *(CompiledModel(model.fit(X, Y)) for model in _COMPILED),
     CompiledModel(_tuned(MODELS[0]).fit(X_NAMED, Y_NAMED)),
+    CompiledModel(make_pipeline(_COLUMNS, MODELS[0]).fit(X_NAMED, Y_NAMED)),
 ]
 
 
