@@ -218,6 +218,7 @@ def test_a_booster_is_first_in_a_budget():
 
 def test_candidates_without_a_model_are_listed(monkeypatch):
     monkeypatch.setattr(search, "_MOST_FAILURES", 2)
+
     def estimate(budget, candidate):
         return 1e9 if candidate.name == "extra trees" else 0.0
 

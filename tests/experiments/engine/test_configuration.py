@@ -5,12 +5,12 @@ import yaml
 
 from experiments import STUDIES
 from experiments.engine.configuration import (
-    ConfigurationError,
     configuration_files,
     find_configuration,
     load_configuration,
 )
 from experiments.engine.registry import UnknownNameError
+from experiments.engine.yaml_file import ConfigurationError
 
 
 @pytest.mark.parametrize("name", configuration_files())
