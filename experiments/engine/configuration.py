@@ -306,7 +306,7 @@ class Section(Part):
         if (self.kind == "shares") != bool(self.cells):
             raise ValueError("a section of the kind shares, and no other, needs cells")
         if any(len(row) != len(self.columns) for row in self.cells.values()):
-            raise ValueError(f"each row of cells needs {len(self.columns)} lines, as columns has")
+            raise ValueError(f"each row of cells needs {len(self.columns)} lines, one per column")
         if self.kind == "bbc_cv" and not {*self.measures} <= {"subset_loss", "hamming_loss"}:
             raise ValueError("bbc_cv allows only the metrics subset_loss and hamming_loss")
         return self

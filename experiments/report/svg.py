@@ -165,7 +165,7 @@ def _shorten(element: ElementTree.Element, used: set[str]) -> None:
         if name == "style":
             attributes[name] = _rounded(value).replace(": ", ":").replace("; ", ";")
         elif name == "d":
-            # What is drawn once is on a grid of a tenth of a point; marks and hatches are finer.
+            # Paths that are drawn once are on a grid of a tenth of a point; marks are finer.
             attributes[name] = _relative(_rounded(value), 100 if "id" in attributes else 10)
         elif not name.startswith("{") and name not in ("clip-path", "href", "id"):
             attributes[name] = _rounded(value)

@@ -125,7 +125,7 @@ _OUTPUTS = {
     MultiTargetXGBRegressor: "targets",
     MultiClassXGBClassifier: "classes",
 }
-"""What boosters predict."""
+"""Outputs of the boosters."""
 
 
 def _described(

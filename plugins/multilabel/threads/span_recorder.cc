@@ -48,7 +48,7 @@ std::int64_t BusyClock::Now() {
     lost_ = std::max(lost_, now - wall_begin_ - (CpuTime() - cpu_begin_));
   }
   last_ = now;
-  // What was lost in short intervals is found out later: the clock stands still meanwhile.
+  // Losses in short intervals are detected later, because the clock stands still meanwhile.
   busy_ = std::max(busy_, now - wall_begin_ - lost_);
   return busy_;
 }

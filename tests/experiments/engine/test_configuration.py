@@ -122,7 +122,7 @@ SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x
         (
             {"report": [SHARES | {"columns": ["one", "two"]}]},
             "report.0",
-            "each row of cells needs 2 lines, as columns has",
+            "each row of cells needs 2 lines, one per column",
         ),
         (
             {"report": [SHARES | {"cells": {"x": ["BRR"]}}]},
