@@ -311,7 +311,7 @@ def test_bad_options_end_with_one_message(run_script, args, message):
 
 
 def test_a_script_ends_with_one_message(run_script):
-    done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0, apart=True)
+    done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0)
     assert done.returncode == 1
     assert "run_chain.py: chain_length=0: it must be" in done.stderr
     assert "Traceback" not in done.stderr
