@@ -64,9 +64,8 @@ void SpanRecorder::Run(char const* name, std::size_t n_tasks, int n_threads, Tas
   std::vector<std::int64_t> free_at(n_threads, 0);
   auto before = region.begin;
   for (std::size_t t = 0; t < n_tasks; ++t) {
-    auto const first =
-        n_tasks <= free_at.size() ? free_at.begin() + t
-                                  : std::min_element(free_at.begin(), free_at.end());
+    auto const first = n_tasks <= free_at.size() ? free_at.begin() + t
+                                                 : std::min_element(free_at.begin(), free_at.end());
     int const outer = EnterTask(static_cast<int>(first - free_at.begin()));
     task(data, static_cast<int>(t));
     EnterTask(outer);
