@@ -13,7 +13,6 @@ from experiments.engine import plan, registry
 from experiments.engine.configuration import (
     SIZES,
     Configuration,
-    ConfigurationError,
     configuration_files,
     experiment_names,
     find_configuration,
@@ -25,6 +24,7 @@ from experiments.engine.records import RecordStore, StorageError, open_store
 from experiments.engine.runner import RunInterruptedError, Runner
 from experiments.engine.table_lines import TableError
 from experiments.engine.task import check_loads
+from experiments.engine.yaml_file import ConfigurationError
 from experiments.report.pages import PageError, write_pages
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@
   `--may-skip FILE`, a test that is skipped fails unless a line of the file is in the reason.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -59,6 +60,12 @@ def pytest_configure():
         # A shell starts a background job with this; tests of Ctrl-C and their processes need it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_network)
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector away from what all modules and tests have made."""
+    gc.collect()
+    gc.freeze()
 
 
 def _refuse_network(event, args):

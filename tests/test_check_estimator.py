@@ -59,7 +59,7 @@ ESTIMATORS = [
     SketchedExtraTreesClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     BoomerClassifier(n_rules=50, n_jobs=1),
-    LogisticLabels(n_jobs=1),
+    LogisticLabels(C=1.0, n_jobs=1),
     CTBNClassifier(C=1.0, n_jobs=1),
     CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
@@ -74,6 +74,7 @@ VARIANTS = [
     SketchedExtraTreesClassifier(n_estimators=30, sketch_size=1, oob_proba=True, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
     BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
+    LogisticLabels(n_jobs=1),
     LogisticLabels(C=1.0, text_like=True, n_jobs=1),
 ]
 """Other parameters of some of them, whose own tests run by default."""

@@ -111,7 +111,8 @@ WRAPPED = TREES, LogisticRegression(), RandomForestClassifier(10)
 
 
 def of_lightgbm(library):
-    return [lambda: MultiOutputClassifier(library.LGBMClassifier(n_estimators=5, verbose=-1))]
+    params = {"n_estimators": 5, "n_jobs": 1, "verbose": -1}
+    return [lambda: MultiOutputClassifier(library.LGBMClassifier(**params))]
 
 
 def of_xgboost(library):
@@ -120,7 +121,7 @@ def of_xgboost(library):
 
 
 def of_catboost(library):
-    params = {"iterations": 5, "verbose": False, "allow_writing_files": False}
+    params = {"iterations": 5, "thread_count": 1, "verbose": False, "allow_writing_files": False}
     return [
         lambda: library.CatBoostClassifier(loss_function="MultiLogloss", **params),
         lambda: library.CatBoostClassifier(loss_function="MultiCrossEntropy", **params),

@@ -487,7 +487,7 @@ def unknown(values):
     ],
 )
 def test_what_more_rows_do_not_help(monkeypatch, data, error, message):
-    """What a classifier does not take shows before anything is trained."""
+    """Data that a classifier does not accept raise an error before anything is trained."""
     monkeypatch.setattr(LogisticLabels, "_out_of_fold", lambda *args, **kwargs: pytest.fail("late"))
     with pytest.raises(error, match=message) as raised:
         classifier(members=["linear", NEIGHBOURS]).fit(*data)

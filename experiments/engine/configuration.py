@@ -8,32 +8,20 @@ An error names the file, the key in it, and what is allowed there.
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from experiments import PAPERS, STUDIES
 from experiments.engine import registry
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.measures import MEASURES
 from experiments.engine.registry import suggestion
+from experiments.engine.yaml_file import ConfigurationError, Part, checked, read_yaml
 
 FOLDERS = (PAPERS, STUDIES)
 """Folders whose folders hold the configurations that come with the package."""
 
 SIZES = ("full", "quick")
 """The sizes of a configuration of the package; `full` if its file name has none."""
-
-
-class ConfigurationError(ValueError):
-    """An invalid configuration; the message names the file, the key, and what is allowed."""
 
 
 def _known_measure(name: str) -> str:
@@ -71,11 +59,7 @@ Figure = Literal[
 """Names of `experiments.report.figures.FIGURES`, which is slow to import."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class EvaluationPart(_Part):
+class EvaluationPart(Part):
     """Key `evaluation`; see `experiments.engine.evaluation.Evaluation`."""
 
     type: Literal["train_test", "first_rows", "k_fold", "repeated", "whole"]
@@ -109,7 +93,7 @@ class EvaluationPart(_Part):
         return Evaluation(**self.model_dump())
 
 
-class Tuning(_Part):
+class Tuning(Part):
     """Key `tuning`: how parameters are chosen, using only rows of the training part."""
 
     measure: MeasureName  # the metric that the choice optimises
@@ -142,7 +126,7 @@ class Tuning(_Part):
         return range(self.n_folds if self.folds is not None else 1)
 
 
-class Entry(_Part):
+class Entry(Part):
     """A line of the tables: a method with its parameters and decision rules."""
 
     method: MethodName  # name in `experiments/methods`
@@ -198,7 +182,7 @@ class Entry(_Part):
         return self.rules or [next(iter(registry.method(self.method).rules))]
 
 
-class SpecialCase(_Part):
+class SpecialCase(Part):
     """Key `exceptions`: what is different on some data sets."""
 
     datasets: list[DatasetName]
@@ -216,7 +200,7 @@ class SpecialCase(_Part):
         return self
 
 
-class Claim(_Part):
+class Claim(Part):
     """A statement with the comparisons, and their test, that decide whether it holds here."""
 
     text: str  # the statement of the paper, such as "XDCC cumulated is best in F1"
@@ -270,7 +254,7 @@ class Claim(_Part):
         return list(dict.fromkeys(name for pair in self.pairs() for name in pair))
 
 
-class PublishedTable(_Part):
+class PublishedTable(Part):
     """Where the published numbers of a section are."""
 
     table: str  # number of the table
@@ -280,7 +264,7 @@ class PublishedTable(_Part):
     tolerance: float = Field(0.02, ge=0)  # larger differences are marked
 
 
-class Section(_Part):
+class Section(Part):
     """A table or figure of the report."""
 
     # `scores`: a line per method, a column per data set. `ranks`: average ranks in several
@@ -322,13 +306,13 @@ class Section(_Part):
         if (self.kind == "shares") != bool(self.cells):
             raise ValueError("a section of the kind shares, and no other, needs cells")
         if any(len(row) != len(self.columns) for row in self.cells.values()):
-            raise ValueError(f"each row of cells needs {len(self.columns)} lines, as columns has")
+            raise ValueError(f"each row of cells needs {len(self.columns)} lines, one per column")
         if self.kind == "bbc_cv" and not {*self.measures} <= {"subset_loss", "hamming_loss"}:
             raise ValueError("bbc_cv allows only the metrics subset_loss and hamming_loss")
         return self
 
 
-class Configuration(_Part):
+class Configuration(Part):
     """A whole file; for `name` see `configuration_name`.
 
     The key `extends` names another configuration, whose keys apply unless the file has them.
@@ -493,16 +477,12 @@ def load_configuration(path: Path) -> Configuration:
     ConfigurationError
         If it is not valid YAML, or contains anything invalid. The message lists all errors.
     """
-    content = _read_with_base(path)
-    try:
-        return Configuration.model_validate({"name": configuration_name(path)} | content)
-    except ValidationError as error:
-        faults = [_describe(dict(fault)) for fault in error.errors()]
-        raise ConfigurationError("\n".join(f"{path}: {fault}" for fault in faults)) from error
+    content = {"name": configuration_name(path)} | _read_with_base(path)
+    return checked(path, content, Configuration)
 
 
 def _read_with_base(path: Path) -> dict[str, Any]:
-    content = _read_yaml(path)
+    content = read_yaml(path)
     if "extends" not in content:
         return content
     try:
@@ -510,40 +490,3 @@ def _read_with_base(path: Path) -> dict[str, Any]:
     except registry.UnknownNameError as error:
         raise ConfigurationError(f"{path}: extends: {error}") from error
     return _read_with_base(base) | content
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is not valid YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationError(f"{path} must contain keys and values, such as `title: ...`.")
-    return content
-
-
-def _describe(fault: dict[str, Any]) -> str:
-    """Return the key and its error, with similar allowed keys."""
-    place = ".".join(str(part) for part in fault["loc"]) or "the file"
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    if fault["type"] == "extra_forbidden":
-        allowed = _allowed_keys(fault["loc"][:-1])
-        message = f"no such key. {suggestion(str(fault['loc'][-1]), allowed)}"
-    return f"{place}: {message}"
-
-
-def _allowed_keys(loc: tuple[int | str, ...]) -> list[str]:
-    """Return the allowed keys at a place, by following the annotations."""
-    parts: dict[str, type[_Part]] = {
-        "evaluation": EvaluationPart,
-        "tuning": Tuning,
-        "methods": Entry,
-        "exceptions": SpecialCase,
-        "claims": Claim,
-        "published": PublishedTable,
-        "report": Section,
-    }
-    part: type[_Part] = Configuration
-    for step in loc:
-        part = parts.get(str(step), part)
-    return list(part.model_fields)

@@ -175,15 +175,16 @@ def datasets() -> dict[str, DataSet]:
 
 def method(name: str) -> Method:
     """Return a method; `UnknownNameError` suggests similar names."""
-    return _lookup("method", name, methods())
+    return lookup("method", name, methods())
 
 
 def dataset(name: str) -> DataSet:
     """Return a data set; `UnknownNameError` suggests similar names."""
-    return _lookup("data set", name, datasets())
+    return lookup("data set", name, datasets())
 
 
-def _lookup[T](kind: str, name: str, known: Mapping[str, T]) -> T:
+def lookup[T](kind: str, name: str, known: Mapping[str, T]) -> T:
+    """Return what has a name; `UnknownNameError` names its kind and suggests similar names."""
     if name not in known:
         raise UnknownNameError(f"Unknown {kind} {name!r}. {suggestion(name, known)}")
     return known[name]

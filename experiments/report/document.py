@@ -239,7 +239,7 @@ def _page(text: str, output: Path) -> str:
     def inline(match: re.Match[str]) -> str:
         svg = (output / html.unescape(match["source"])).read_text(encoding="utf-8")
         name = Path(match["source"]).stem  # a page has several figures
-        svg = re.sub(r'((?:id="|href="#|url\(#))(?=[mpt]\d)', rf"\g<1>{name}-", svg)
+        svg = re.sub(r'((?:id="|href="#|url\(#))(?=[mp]\d)', rf"\g<1>{name}-", svg)
         return f'<figure aria-label="{match["title"]}">{svg[svg.index("<svg") :]}</figure>'
 
     body = re.sub(r'<img src="(?P<source>[^"]+\.svg)" alt="(?P<title>[^"]*)" ?/>', inline, body)

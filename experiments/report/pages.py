@@ -33,8 +33,10 @@ TEMPLATES = Path(__file__).with_name("page_blocks.md")
 
 type Fact = str | Callable[[str], str]
 
+PLACE = re.compile(r"\{([a-z_0-9]+)(?:: ([^}]*))?\}")
+"""The name of a fact in a template, and its argument."""
+
 _MARK = re.compile(r"<!-- (begin|end): (\S+) -->\n?")
-_PLACE = re.compile(r"\{([a-z_0-9]+)(?:: ([^}]*))?\}")
 
 
 class PageError(ValueError):
@@ -91,7 +93,7 @@ def filled(
     for name, start, end in _places(page, text):
         if name not in templates:
             raise PageError(f"{page}, line {_line(text, start) - 1}: {source} has no block {name}")
-        parts += [text[before:start], _fill(templates[name], known, f"{source}, block {name}")]
+        parts += [text[before:start], fill(templates[name], known, f"{source}, block {name}")]
         before = end
     return "".join([*parts, text[before:]])
 
@@ -125,7 +127,15 @@ def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
-def _fill(template: str, known: Mapping[str, Fact], where: str) -> str:
+def fill(template: str, known: Mapping[str, Fact], where: str) -> str:
+    """Return a template with the facts in their places.
+
+    Raises
+    ------
+    PageError
+        If it names an unknown fact; the message begins with `where`.
+    """
+
     def fact(place: re.Match[str]) -> str:
         name, argument = place.groups()
         if name not in known:
@@ -133,4 +143,4 @@ def _fill(template: str, known: Mapping[str, Fact], where: str) -> str:
         value = known[name]
         return value if isinstance(value, str) else value(argument)
 
-    return _PLACE.sub(fact, template)
+    return PLACE.sub(fact, template)

@@ -1,17 +1,17 @@
 """Shortens SVG files of Matplotlib: the same picture in about a third of the bytes.
 
-Matplotlib writes absolute coordinates with six decimals, names every group and moves every letter
-by a transformation. Here coordinates are on a grid, so that a difference in the last digits of a
-number changes no figure: a tenth of a point for paths that are drawn once, a hundredth for marks,
-hatches and other elements. Coordinates of paths are relative. The letters of a text that occurs
-again, such as the number at a tick mark, are there once. A curve draws the marks at its points, and
-an axis is one path of its grid and one of its tick marks.
+Matplotlib writes absolute coordinates with six decimals, names every group and repeats the fonts of
+every text. Here coordinates are on a grid, so that a difference in the last digits of a number
+changes no figure: a tenth of a point for paths that are drawn once, a hundredth for marks, hatches
+and other elements. Coordinates of paths are relative. A curve draws the marks at its points, and an
+axis is one path of its grid and one of its tick marks.
+
+Texts stay texts, in Matplotlib's font or, where it is missing, one of about the same width.
 """
 
 import itertools
 import re
 from collections import Counter
-from typing import Any
 from xml.etree import ElementTree
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -20,10 +20,9 @@ _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _NAME = re.compile(r"(?<=[\"#])[mp][0-9a-f]{10}(?=[\")])")  # of markers and clip paths
 _PATH = re.compile(r"[A-Za-z]|-?(?:\d+\.?\d*|\.\d+)")
 _PAIRS = {"M": 1, "L": 1, "Q": 2, "C": 3}  # pairs of coordinates of a path's commands
-_FONTS = {"DejaVuSans-Bold-": "B", "DejaVuSans-Oblique-": "O", "DejaVuSans-": "D"}
-_ALONG = re.compile(r"translate\((\S+) 0\)")
-_LETTER, _SHORT_LETTER = "scale(0.015625)", "scale(.5)"  # of a letter's path
-_COARSER = 32  # the second scale over the first
+_FONTS = "DejaVu Sans,Verdana,sans-serif"
+_TURN = re.compile(r"rotate\((\S+) \S+ \S+\)")
+_PLACE = re.compile(r"translate\((\S+) (\S+)\)")
 _LINE = 6  # tokens of a path that is one straight line
 
 
@@ -36,8 +35,8 @@ def shortened(text: str) -> str:
     ...     '<svg xmlns="http://www.w3.org/2000/svg"><metadata/><g id="axes_1"><g id="line_1">'
     ...     '<path d="M 0.123456 1 \nL 2.000001 3 \n" style="fill: none"/></g></g></svg>'
     ... ))
-    <svg xmlns="http://www.w3.org/2000/svg">
-    <path d="M.12 1l1.88 2" style="fill:none"/>
+    <svg xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans,Verdana,sans-serif">
+    <path d="M.1 1l1.9 2" style="fill:none"/>
     </svg>
     <BLANKLINE>
     """
@@ -50,11 +49,11 @@ def shortened(text: str) -> str:
     _place_marks(root)
     _join_axes(root)
     used = set(re.findall(r"#([\w-]+)", ElementTree.tostring(root, encoding="unicode")))
+    root.set("font-family", _FONTS)
     for element in root.iter():
         _shorten(element, used)
     _unwrap(root)
     _share_styles(root)
-    _share_texts(root)
     ElementTree.register_namespace("", _SVG)
     plain = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return plain.replace("><", ">\n<") + "\n"
@@ -160,29 +159,36 @@ def _shorten(element: ElementTree.Element, used: set[str]) -> None:
         attributes.pop("id", None)
     if _XLINK in attributes:
         attributes["href"] = attributes.pop(_XLINK)
-    along = _ALONG.fullmatch(attributes.get("transform", ""))
-    if along and element.tag == f"{{{_SVG}}}use":
-        del attributes["transform"]
-        attributes["x"] = f"{float(along[1]):.0f}"  # a hundredth of a letter's height
-    if attributes.get("transform") == _LETTER and "d" in attributes:
-        attributes["transform"] = _SHORT_LETTER
-        tokens = _PATH.findall(attributes["d"])
-        coarse = (t if t.isalpha() else str(round(float(t) / _COARSER)) for t in tokens)
-        attributes["d"] = " ".join(coarse)
+    if element.tag == f"{{{_SVG}}}text":
+        _place_text(element)
     for name, value in attributes.items():
-        if name in ("href", "id"):
-            for font, short in _FONTS.items():
-                value = value.replace(font, short)
-            attributes[name] = value
-        elif name == "style":
+        if name == "style":
             attributes[name] = _rounded(value).replace(": ", ":").replace("; ", ";")
         elif name == "d":
-            # What is drawn once is on a grid of a tenth of a point; marks and hatches are finer.
+            # Paths that are drawn once are on a grid of a tenth of a point; marks are finer.
             attributes[name] = _relative(_rounded(value), 100 if "id" in attributes else 10)
-        elif not name.startswith("{") and name != "clip-path":
+        elif not name.startswith("{") and name not in ("clip-path", "href", "id"):
             attributes[name] = _rounded(value)
-    element.text = element.text.strip() if element.text else None
+    element.text = element.text.strip(" \n") if element.text else None
     element.tail = None
+
+
+def _place_text(text: ElementTree.Element) -> None:
+    """Give a text its place by x and y, and leave out what is the default or the root's."""
+    attributes = text.attrib
+    if place := _PLACE.fullmatch(attributes.get("transform", "")):
+        del attributes["transform"]
+        attributes["x"], attributes["y"] = place.groups()
+    turn = _TURN.fullmatch(attributes.get("transform", ""))
+    if turn and float(turn[1]) == 0:
+        del attributes["transform"]
+    for element in text.iter():
+        style = _properties(element)
+        style.pop("font-family", None)
+        if style.get("text-anchor") == "start":
+            del style["text-anchor"]
+        if style:
+            element.set("style", "; ".join(f"{name}: {value}" for name, value in style.items()))
 
 
 def _rounded(text: str) -> str:
@@ -262,31 +268,3 @@ def _share_styles(root: ElementTree.Element) -> None:
                 element.set("style", shared)
                 for child in element:
                     del child.attrib["style"]
-
-
-def _share_texts(root: ElementTree.Element) -> None:
-    """Name the letters of a text that occurs again, and refer to them by this name."""
-    first: dict[tuple[Any, ...], ElementTree.Element] = {}
-    n_shared = 0
-    for group in list(root.iter(f"{{{_SVG}}}g")):
-        letters = group.findall(f"{{{_SVG}}}use")
-        others = [child for child in group if child not in letters]
-        if len(letters) < 2 or any(child.tag != f"{{{_SVG}}}defs" for child in others):
-            continue
-        if not all(letter.get("href", "")[1] in _FONTS.values() for letter in letters):
-            continue
-        text = tuple(tuple(sorted(letter.items())) for letter in letters)
-        if text not in first:
-            first[text] = group
-            continue
-        named = first[text].find(f"{{{_SVG}}}g")
-        if named is None:
-            n_shared += 1
-            named = ElementTree.Element(f"{{{_SVG}}}g", id=f"t{n_shared}")
-            for letter in first[text].findall(f"{{{_SVG}}}use"):
-                first[text].remove(letter)
-                named.append(letter)
-            first[text].append(named)
-        group[:] = []
-        group.tag = f"{{{_SVG}}}use"
-        group.set("href", f"#{named.get('id')}")

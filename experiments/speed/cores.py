@@ -39,7 +39,7 @@ type _Stage = Callable[[], Callable[[], Any]]
 
 
 def measure_cores(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Record a stage for each number of threads, and run it on real ones, in turns with one thread.
+    """Record a stage for each number of threads; run it on real threads, in turns with one thread.
 
     Returns
     -------
@@ -47,10 +47,9 @@ def measure_cores(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
         By number of threads: `allowed`, the speed-ups of the schedules; `inflation`, CPU time of
         all tasks on one thread over that of a single one; `real`, the speed-ups of real threads
         (wall time). `allowed_16`, `inflation_16`, `real_2` and `predicted_2` (the schedule's
-        speed-up over the real one) by themselves; `parts`, the parts that lose most on 16 threads;
-        `cost`, the seconds that a
-        further thread costs to begin a region; and `cpu_seconds`, `wall_seconds` and
-        `peak_bytes` of one thread.
+        speed-up over the real one): single numbers. `parts`: the parts that lose most on 16
+        threads. `cost`: the seconds by which each further thread delays the beginning of a region.
+        `cpu_seconds`, `wall_seconds` and `peak_bytes` of one thread.
     """
     prepare = _STAGES.get(job.candidate, _rounds)
     matrix = xgb.DMatrix(X, Y)

@@ -124,9 +124,9 @@ def read_arrays(file: Path) -> tuple[Features, Labels]:
 def load_training_rows(
     name: str, seed: int, n_rows: int | None = None
 ) -> tuple[NDArray[np.float64] | sp.csr_array, NDArray[np.generic]]:
-    """Load the features and labels of a data set's training rows, or of all if it is in one file.
+    """Load features and labels of a data set's training part, or of all rows if it has one file.
 
-    Synthetic data can have another number of rows than their name says.
+    `n_rows` replaces the number of rows in the name of synthetic data.
     """
     shape = synthetic_shape(name)
     if shape and name.startswith("independent"):

@@ -1,9 +1,9 @@
 """Seconds to a test cross-entropy of .0615 on Delicious: libraries on a GPU, and ours on the CPU.
 
 ``python -m experiments.speed.gpu_peers`` prints a line of JSON for each training: XGBoost's trees
-on CUDA, and SketchBoost (py-boost) if it is installed, where there is an NVIDIA GPU; it measures
-nothing elsewhere. XGBoost is the installed wheel: with the official one only its own trees are
-trained, with ours also `sketch_size`. `docs/results/index.md` has a table of one such run.
+on CUDA, and SketchBoost (py-boost) if it is installed. Without an NVIDIA GPU it measures nothing.
+The official wheel of XGBoost trains only its own trees, ours also those with `sketch_size`.
+`docs/results/index.md` has a table of one such run.
 """
 
 import json

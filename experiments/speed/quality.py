@@ -6,8 +6,8 @@ reach the target. A setting that has used more time than the fastest so far is s
 
 A `Curve` is the held-out log-loss of one candidate and setting against the seconds of its training.
 These are the seconds of boosting alone: building the matrix and its bins is `setup_seconds`, and
-evaluation is not counted. A `Goal` is the target and the time limit of a training, which depend on
-others' results.
+evaluation is not counted. A `Goal` is the target and the time limit of a training; both depend on
+the results of other candidates.
 """
 
 import time

@@ -1,12 +1,15 @@
 """Writes the reports (`REPORTS`) and their figures.
 
-Each is a template with the places `{requirements}`, `{machine}` and `{figure}`, and with calls of
-functions of `tables` with a suite and further arguments. The figure of the first shows held-out
-log-loss against the seconds of training, that of the last the time of a row by the size of batches.
+Each is a template with facts, as those of `experiments.report.pages`: `{requirements}`,
+`{machine}`, `{figure}`, and functions of `tables` with a suite and further arguments. The figure of
+the first shows held-out log-loss against the seconds of training, that of the prediction the time
+of a row by the size of batches.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from inspect import getmembers, isfunction
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,11 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.report.pages import PLACE, Fact, fill
 from experiments.report.plots import common_legend, plain_logarithmic, png_of, style, write_svg
 from experiments.report.tables import markdown_table
 from experiments.speed import tables
-from experiments.speed.requirements import judge, read_requirements
+from experiments.speed.requirements import REPORTS, judge, read_requirements
 from experiments.speed.result_table import DRAWN, Measurements
 from experiments.speed.suites import SUITES
 from experiments.speed.summary import Cell, Summary
@@ -25,10 +29,6 @@ from experiments.speed.summary import Cell, Summary
 _TEMPLATES = Path(__file__).parent
 _FIGURE = "quality.png"
 _LATENCY = "prediction.svg"
-
-REPORTS = ("quality", "results", "drop_in", "side", "prediction", "cores", "outputs")
-"""Time to quality and scale; equal rounds; plain XGBoost and busy machines; trainings side by side;
-prediction; cores; targets and classes."""
 
 
 def write_reports(found: Measurements, folder: Path) -> list[Path]:
@@ -48,45 +48,48 @@ def write_reports(found: Measurements, folder: Path) -> list[Path]:
         raise ValueError("there are no measurements")
     summary = Summary(found.records)
     folder.mkdir(parents=True, exist_ok=True)
-    given = {"machine": _header(found.header)}
+    known: dict[str, Fact] = {
+        name: partial(_called, function, summary)
+        for name, function in getmembers(tables, isfunction)
+    }
+    known["machine"] = _header(found.header)
     if draw(summary, folder / _FIGURE):
-        given["figure"] = _FIGURE
+        known["figure"] = _FIGURE
     draw_latency(summary, folder / _LATENCY)
     files = []
     for name in REPORTS:
         verdicts = [judge(requirement, summary) for requirement in read_requirements(name)]
-        given["requirements"] = tables.requirement_table(verdicts)
-        template = (_TEMPLATES / f"{name}_template.md").read_text(encoding="utf-8")
+        known["requirements"] = tables.requirement_table(verdicts)
+        source = _TEMPLATES / f"{name}_template.md"
+        template = source.read_text(encoding="utf-8")
         if any(summary.cells(suite) for suite in suites_of(template)):
             file = folder / f"{name.upper()}.md"
-            file.write_text(_fill(template, given, summary), encoding="utf-8")
+            text = fill(_measured_part(template, known, summary), known, str(source))
+            file.write_text(re.sub("\n{3,}", "\n\n", text).rstrip() + "\n", encoding="utf-8")
             files.append(file)
     return files
 
 
 def suites_of(template: str) -> list[str]:
     """Return the suites that have a section in a template."""
-    return re.findall(r"\{title (\w+)\}", template)
+    return [argument for name, argument in PLACE.findall(template) if name == "title"]
 
 
-def _fill(template: str, given: dict[str, str], summary: Summary) -> str:
-    """Fill the places of a template; leave out sections without measurements."""
+def _called(function: Callable[..., str], summary: Summary, argument: str) -> str:
+    return function(summary, *argument.split())
 
-    def fill(place: re.Match[str]) -> str:
-        name, *arguments = place[1].split()
-        return getattr(tables, name)(summary, *arguments) if arguments else given[name]
 
-    def is_there(place: str) -> bool:
-        name, *arguments = place.split()
-        return bool(summary.cells(arguments[0])) if arguments else name in given
+def _measured_part(template: str, known: Mapping[str, Fact], summary: Summary) -> str:
+    """Return a template without the sections of which a table has no measurements."""
 
-    place = re.compile(r"\{([\w ]+)\}")
-    sections = [
-        place.sub(fill, section)
-        for section in re.split(r"\n(?=## )", template)
-        if all(map(is_there, place.findall(section)))
-    ]
-    return re.sub("\n{3,}", "\n\n", "\n".join(sections)).rstrip() + "\n"
+    def is_there(place: tuple[str, str]) -> bool:
+        name, argument = place
+        if argument:
+            return bool(summary.cells(argument.split()[0]))
+        return name != "figure" or name in known
+
+    sections = re.split(r"\n(?=## )", template)
+    return "\n".join(s for s in sections if all(map(is_there, PLACE.findall(s))))
 
 
 def _header(header: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,13 +1,16 @@
 """Requirements for the updater (`requirements.yaml`), and whether the measurements meet them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any
+from typing import Annotated, Any, Self
 
-import yaml
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
+from experiments.engine.registry import lookup
+from experiments.engine.yaml_file import Part, checked, read_yaml
 from experiments.speed.suites import SUITES, members
 from experiments.speed.summary import Cell, Ratio, Summary
 
@@ -64,57 +67,101 @@ _REDUCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def read_requirements(report: str) -> list[Requirement]:
-    """Return the requirements of a report, one of `REPORTS`."""
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    content = yaml.safe_load(text)
-    return [
-        _requirement(content["titles"], **entry)
-        for part in content[report]
-        for entry in _entries(part)
-    ]
+def _known(kind: str, known: Mapping[str, Any]) -> AfterValidator:
+    """Return a check that a name is known."""
+
+    def check(name: str) -> str:
+        lookup(kind, name, known)
+        return name
+
+    return AfterValidator(check)
 
 
-def _entries(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
+class Row(Part):
+    """A requirement in `requirements.yaml`."""
+
+    text: str
+    suite: Annotated[str, _known("suite", SUITES)]
+    over: str | list[str]
+    reduce: Annotated[str, _known("reduction", _REDUCTIONS)]
+    under: str | None = None
+    data: list[str] | None = None
+    phase: str | None = None
+    threads: int | list[int] = 1
+    measure: str = "cpu_seconds"
+    at_least: float | None = None
+    at_most: float | None = None
+    unit: str = "×"
+    case: str = "{data}, {over}"
+
+    @model_validator(mode="after")
+    def _requires_a_number(self) -> Self:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("give one of at_least and at_most")
+        return self
+
+    def requirement(self, titles: dict[str, str]) -> Requirement:
+        """Return the requirement with its comparisons."""
+        over, suite, threads = self.over, SUITES[self.suite], self.threads
+        names = [over] if isinstance(over, str) else [n for n in members(over) if n != self.under]
+        above, below = threads if isinstance(threads, list) else (threads, threads)
+        comparisons = []
+        for numerator in names:
+            for name in members(self.data or suite.data):
+                cell = Cell(self.suite, self.phase or suite.phases[0], name, above, numerator)
+                other = cell._replace(threads=below, candidate=self.under) if self.under else None
+                label = self.case.format(data=name, over=numerator)
+                comparisons.append(Comparison(label, cell, other, self.measure))
+        text = self.text.format(over=titles.get(names[0]), under=titles.get(self.under or ""))
+        required = self.at_least if self.at_most is None else self.at_most
+        assert required is not None
+        reduce = _REDUCTIONS[self.reduce]
+        return Requirement(text, required, comparisons, reduce, self.at_most is not None, self.unit)
+
+
+def _entries(entry: Any) -> Iterator[Any]:
     """Yield an entry, or the rows that it stands for."""
-    if "rows" not in entry:
+    if not isinstance(entry, dict) or not isinstance(entry.get("rows"), list):
         yield entry
         return
     common = {key: value for key, value in entry.items() if key != "rows"}
     for row in entry["rows"]:
-        yield from _entries(common | row)
+        yield from _entries(common | row if isinstance(row, dict) else row)
 
 
-def _requirement(
-    titles: dict[str, str],
-    *,
-    text: str,
-    suite: str,
-    over: str | list[str],
-    reduce: str,
-    under: str | None = None,
-    data: list[str] | None = None,
-    phase: str | None = None,
-    threads: int | list[int] = 1,
-    measure: str = "cpu_seconds",
-    at_least: float | None = None,
-    at_most: float | None = None,
-    unit: str = "×",
-    case: str = "{data}, {over}",
-) -> Requirement:
-    required = at_least if at_most is None else at_most
-    assert required is not None
-    names = [over] if isinstance(over, str) else [name for name in members(over) if name != under]
-    above, below = threads if isinstance(threads, list) else (threads, threads)
-    comparisons = []
-    for numerator in names:
-        for name in members(data or SUITES[suite].data):
-            cell = Cell(suite, phase or SUITES[suite].phases[0], name, above, numerator)
-            other = None if under is None else cell._replace(threads=below, candidate=under)
-            label = case.format(data=name, over=numerator)
-            comparisons.append(Comparison(label, cell, other, measure))
-    text = text.format(over=titles.get(names[0]), under=titles.get(under or ""))
-    return Requirement(text, required, comparisons, _REDUCTIONS[reduce], at_most is not None, unit)
+def _rows(parts: Any) -> Any:
+    return [row for part in parts for row in _entries(part)] if isinstance(parts, list) else parts
+
+
+Rows = Annotated[list[Row], BeforeValidator(_rows)]
+
+
+class RequirementFile(Part):
+    """The keys of `requirements.yaml`: titles of candidates, requirements by report."""
+
+    titles: dict[str, str]
+    quality: Rows  # time to quality and scale
+    results: Rows  # equal rounds
+    drop_in: Rows  # plain XGBoost and busy machines
+    side: Rows  # trainings side by side
+    prediction: Rows
+    cores: Rows
+    outputs: Rows  # targets and classes
+
+
+REPORTS = tuple(name for name in RequirementFile.model_fields if name != "titles")
+"""The reports by the names of their templates."""
+
+
+@cache
+def _file() -> RequirementFile:
+    path = Path(__file__).with_suffix(".yaml")
+    return checked(path, read_yaml(path), RequirementFile)
+
+
+def read_requirements(report: str) -> list[Requirement]:
+    """Return the requirements of a report, one of `REPORTS`."""
+    return [row.requirement(_file().titles) for row in getattr(_file(), report)]
 
 
 def judge(requirement: Requirement, summary: Summary) -> Verdict:

@@ -92,7 +92,7 @@ def load(address: tuple[str, int], requests: Sequence[bytes]) -> list[float]:
 
 
 def compare(name: str, model: Any) -> None:
-    """Print what a service of an estimator and one of its compiled model reach."""
+    """Print the speed of a service with an estimator, and of one with its compiled model."""
     train, test = load_dataset(DATA, "train"), load_dataset(DATA, "test")
     model.fit(train.X, train.Y)
     rows: Any = np.float32(test.X)

@@ -7,10 +7,12 @@ jobs of some suites.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-import yaml
+from pydantic import field_validator, model_validator
 
+from experiments.engine.registry import lookup
+from experiments.engine.yaml_file import Part, checked, read_yaml
 from experiments.speed.data import Storage, check_name, synthetic_shape
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
@@ -43,22 +45,7 @@ class Job:
     seed: int
 
 
-_FILE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-
-GROUPS: dict[str, Sequence[str]] = _FILE["groups"] | {"split methods": SPLIT_METHODS}
-"""Named groups of data sets and candidates."""
-
-PARAMETERS: dict[str, dict[str, Any]] = _FILE["parameters"]
-"""Further parameters of our candidates."""
-
-
-def members(names: Iterable[str]) -> list[str]:
-    """Return names with those of groups replaced by their members, each once."""
-    return list(dict.fromkeys(member for name in names for member in GROUPS.get(name, [name])))
-
-
-@dataclass(frozen=True)
-class Suite:
+class Suite(Part):
     """A comparison: an entry of `suites.yaml`."""
 
     title: str  # for headings
@@ -72,12 +59,52 @@ class Suite:
     seeds: int = 1  # number of seeds, each with its own held-out rows
 
 
-def _suite(entry: dict[str, Any]) -> Suite:
-    named = {key: members(entry[key]) for key in ("data", "candidates")}
-    return Suite(**(entry | named))
+class SuiteFile(Part):
+    """The keys of `suites.yaml`."""
+
+    groups: dict[str, list[str]]
+    parameters: dict[str, dict[str, Any]]
+    rounds: dict[str, int]
+    suites: dict[str, Suite]
+
+    @field_validator("groups")
+    @classmethod
+    def _with_split_methods(cls, groups: dict[str, list[str]]) -> dict[str, list[str]]:
+        return groups | {"split methods": list(SPLIT_METHODS)}
+
+    @model_validator(mode="after")
+    def _data_exist(self) -> Self:
+        for name, suite in self.suites.items():
+            for data in self.members(suite.data):
+                try:
+                    check_name(data)
+                except ValueError as error:
+                    raise ValueError(f"suites.{name}.data: {error}") from error
+        return self
+
+    def members(self, names: Iterable[str]) -> list[str]:
+        """Return names with those of groups replaced by their members, each once."""
+        each = (self.groups.get(name, [name]) for name in names)
+        return list(dict.fromkeys(member for own in each for member in own))
 
 
-SUITES = {name: _suite(entry) for name, entry in _FILE["suites"].items()}
+_PATH = Path(__file__).with_suffix(".yaml")
+_FILE = checked(_PATH, read_yaml(_PATH), SuiteFile)
+
+GROUPS = _FILE.groups
+"""Named groups of data sets and candidates."""
+
+PARAMETERS = _FILE.parameters
+"""Further parameters of our candidates."""
+
+members = _FILE.members
+
+SUITES = {
+    name: suite.model_copy(
+        update={"data": members(suite.data), "candidates": members(suite.candidates)}
+    )
+    for name, suite in _FILE.suites.items()
+}
 """Every suite by its name."""
 
 (REFERENCE,) = GROUPS["reference"]
@@ -106,13 +133,13 @@ def plan(
         For an unknown suite, data set or candidate; if a suite has none of the candidates; or
         for the suite `scaling` on data that are not synthetic.
     """
-    _check_known("suite", suites, SUITES)
-    _check_known("candidate", candidates or (), CANDIDATES)
+    for name in candidates or ():
+        lookup("candidate", name, dict.fromkeys(CANDIDATES))
     for name in data or ():
         check_name(name)
     groups = []
     for suite_name in suites:
-        suite = SUITES[suite_name]
+        suite = lookup("suite", suite_name, SUITES)
         chosen = [c for c in suite.candidates if candidates is None or c in candidates]
         if not chosen:
             raise ValueError(
@@ -153,10 +180,5 @@ def place_of(job: Job) -> tuple[Any, ...]:
 
 
 def _own_rounds(name: str) -> int:
-    rounds = _FILE["rounds"]
+    rounds = _FILE.rounds
     return rounds["synthetic"] if synthetic_shape(name) else rounds.get(name, rounds["other"])
-
-
-def _check_known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"unknown {what} {', '.join(unknown)}; choose from {', '.join(known)}")

@@ -52,7 +52,7 @@ def test_a_low_rate_where_it_is_inexpensive():
     assert rates == [0.05, 0.1, 0.3]
 
 
-def test_rounds_are_capped_only_where_they_are_dear():
+def test_rounds_are_capped_only_where_they_are_expensive():
     rounds = [
         param(usual_candidates(shape(n_rows, 1000, n_labels, 0.03))[0], "n_estimators")
         for n_rows, n_labels in ((500, 14), (5_000, 160), (18_000, 2_000))

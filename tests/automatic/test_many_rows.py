@@ -136,7 +136,7 @@ def test_the_first_booster_learns_as_fast_as_the_time_needs():
 
 
 class Stopwatch:
-    """A clock that goes on by a second whenever somebody looks at it."""
+    """A clock that advances by a second each time it is read."""
 
     def __init__(self, monkeypatch):
         self.seconds = 0.0

@@ -1,4 +1,4 @@
-"""What `fit` has learned about X: rows as dicts, and the attributes that are parts of it."""
+"""The form of X that `fit` learns: rows as dicts, and the attributes that are parts of it."""
 
 import pickle
 import re

@@ -172,7 +172,7 @@ def test_state_is_checked_again():
 
 
 def test_every_declaration_of_the_package_can_be_read():
-    """What is beside a type in `Annotated` is a constraint or a mark, not a type by mistake."""
+    """Annotations beside a type are constraints or marks, never another type by mistake."""
     import_module("xdcc.serving.all_classes")
     for cls in stored_classes().values():
         for annotation in stored_class(cls).types.values():

@@ -1,4 +1,4 @@
-"""Which labels are revealed, and what the booster of an order-free chain learns from it."""
+"""Revealed labels, and the training of an order-free chain's booster from them."""
 
 import numpy as np
 

@@ -62,16 +62,20 @@ def cluster(n_workers: int, processes: bool = False) -> Any:
     )
 
 
-@pytest.fixture(scope="module", params=[2, 3], ids=lambda n: f"{n} workers")
-def client(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with cluster(request.param) as of_test, distributed.Client(of_test, set_as_default=False) as it:
-        yield it
-
-
 @pytest.fixture(scope="module")
 def two() -> Iterator[Any]:
     with cluster(2) as of_test, distributed.Client(of_test, set_as_default=False) as it:
         yield it
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Any]:
+    with cluster(3) as of_test, distributed.Client(of_test, set_as_default=False) as it:
+        yield it
+
+
+def _slow(case: str) -> Any:
+    return pytest.param(case, marks=pytest.mark.slow)
 
 
 def rows(array: Any, chunks: Any = CHUNKS) -> Any:
@@ -136,22 +140,18 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
     assert found.best_score_ == pytest.approx(expected.best_score_, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("form", "labels", "weight", "params"),
-    [
-        (np.asarray, Y, None, {}),
-        (csr, UNKNOWN, WEIGHT, {"measure": "micro_f1", "random_state": 3}),
-        (np.asarray, Y, None, {"measure": "subset_accuracy"}),
-        (np.asarray, ONE_SIDED, None, {"measure": "macro_roc_auc"}),
-        (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2])}),
-        (np.asarray, Y, None, {"constraints": {"label_0": Recall(0.8), "label_2": 0.3}}),
-    ],
-    ids=["dense", "sparse", "labelsets", "probabilities", "one label", "constraints"],
-)
-@pytest.mark.usefixtures("only_boosters")
-def test_is_the_local_model(
-    client: Any, form: Any, labels: np.ndarray, weight: Any, params: dict[str, Any]
-) -> None:
+CASES: dict[str, tuple[Any, np.ndarray, Any, dict[str, Any]]] = {
+    "dense": (np.asarray, Y, None, {}),
+    "sparse": (csr, UNKNOWN, WEIGHT, {"measure": "micro_f1", "random_state": 3}),
+    "labelsets": (np.asarray, Y, None, {"measure": "subset_accuracy"}),
+    "probabilities": (np.asarray, ONE_SIDED, None, {"measure": "macro_roc_auc"}),
+    "one label": (np.asarray, Y[:, :1], WEIGHT, {"measure": LabelCosts(1, [2])}),
+    "constraints": (np.asarray, Y, None, {"constraints": {"label_0": Recall(0.8), "label_2": 0.3}}),
+}
+
+
+def assert_is_the_local_model(client: Any, case: str) -> None:
+    form, labels, weight, params = CASES[case]
     found = on(client, **params).fit(
         rows(form(X)),
         rows(labels),
@@ -159,6 +159,18 @@ def test_is_the_local_model(
         coll_cfg=Config(timeout=120),  # a hang is an error
     )
     assert_same_model(found, locally(form(X), labels, weight, **params), form(X))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.usefixtures("only_boosters")
+def test_is_the_local_model(two: Any, case: str) -> None:
+    assert_is_the_local_model(two, case)
+
+
+@pytest.mark.parametrize("case", ["sparse", *map(_slow, sorted(CASES.keys() - {"sparse"}))])
+@pytest.mark.usefixtures("only_boosters")
+def test_is_the_local_model_with_three_workers(three: Any, case: str) -> None:
+    assert_is_the_local_model(three, case)
 
 
 @pytest.mark.usefixtures("only_boosters")
@@ -333,8 +345,25 @@ def test_without_the_plugin(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         on(two).fit(rows(X), rows(Y))
 
 
-def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One in a booster, the next one in a forest."""
+@pytest.mark.parametrize(
+    ("member", "module", "of", "function", "n_calls"),
+    [
+        ("extra trees", "xdcc.forest.classifier", "", "grow_forest", 2),
+        pytest.param(
+            *("boosters", "xdcc.automatic.time_budget", "TimeBudget", "has", 10),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["extra trees", "boosters"],
+)
+def test_worker_that_is_killed_while_training(
+    member: str,
+    module: str,
+    of: str,
+    function: str,
+    n_calls: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     automatic = importlib.import_module("xdcc.dask.automatic")
     search, rates = automatic._search, boosters._RATES
 
@@ -342,44 +371,36 @@ def test_workers_that_are_killed_while_training(monkeypatch: pytest.MonkeyPatch)
         importlib.import_module("xdcc.automatic.boosters")._RATES = rates  # on a worker
         return search(parts, **arguments)
 
-    def die(module: str, of: str, function: str, n_calls: int) -> Any:
-        def work(parts: Any, **arguments: Any) -> Any:
-            if collective.get_rank() == 1:
-                holder: Any = importlib.import_module(module)
-                holder = getattr(holder, of) if of else holder
-                original, calls = getattr(holder, function), []
+    def die(parts: Any, **arguments: Any) -> Any:
+        if collective.get_rank() == 1:
+            holder: Any = importlib.import_module(module)
+            holder = getattr(holder, of) if of else holder
+            original, calls = getattr(holder, function), []
 
-                def until(*given: Any, **named: Any) -> Any:
-                    calls.append(1)
-                    if len(calls) == n_calls:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    return original(*given, **named)
+            def until(*given: Any, **named: Any) -> Any:
+                calls.append(1)
+                if len(calls) == n_calls:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return original(*given, **named)
 
-                setattr(holder, function, until)
-            return learn_fast(parts, **arguments)
+            setattr(holder, function, until)
+        return learn_fast(parts, **arguments)
 
-        return work
-
-    in_booster = die("xdcc.automatic.time_budget", "TimeBudget", "has", 10)
-    in_forest = die("xdcc.forest.classifier", "", "grow_forest", 2)
     with (
         cluster(2, processes=True) as of_test,
         distributed.Client(of_test, set_as_default=False) as client,
     ):
         monkeypatch.setattr("xdcc.dask.automatic._search", learn_fast)
-        fitted = on(client).fit(rows(X), rows(Y))
+        fitted = on(client, members=[member]).fit(rows(X), rows(Y))
         before = fitted.predict_proba(X)
         fitted.set_params(measure="micro_f1")
-        for dying in (in_booster, in_forest):
-            monkeypatch.setattr("xdcc.dask.automatic._search", dying)
-            began = time.monotonic()
-            with pytest.raises(
-                WorkerLostError, match=r"the 2 workers .* disappeared: tcp://127\.0"
-            ):
-                fitted.fit(rows(X[::-1]), rows(Y[::-1]))
-            assert time.monotonic() - began < 60
-            np.testing.assert_array_equal(fitted.predict_proba(X), before)
-            client.wait_for_workers(2, timeout=60)
+        monkeypatch.setattr("xdcc.dask.automatic._search", die)
+        began = time.monotonic()
+        with pytest.raises(WorkerLostError, match=r"the 2 workers .* disappeared: tcp://127\.0"):
+            fitted.fit(rows(X[::-1]), rows(Y[::-1]))
+        assert time.monotonic() - began < 60
+        np.testing.assert_array_equal(fitted.predict_proba(X), before)
+        client.wait_for_workers(2, timeout=60)
         monkeypatch.setattr("xdcc.dask.automatic._search", learn_fast)
-        again = on(client).fit(rows(X), rows(Y))
+        again = on(client, members=[member]).fit(rows(X), rows(Y))
         np.testing.assert_allclose(again.predict_proba(X), before, rtol=0, atol=1e-4)

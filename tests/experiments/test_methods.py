@@ -58,6 +58,10 @@ ENSEMBLES = {"ecc", "epcc"}
 """Methods with ten chains by default."""
 
 
+LARGE = {"bibtex", "delicious", "genbase", "medical", "rcv1-subset1", "tmc2007-500"}
+"""Data sets of large files, which the tests of `load_dataset` read."""
+
+
 def small_params(name):
     entry = Entry(method=name)
     params = draws(entry, {}, 1, seed=0)[0]
@@ -177,7 +181,10 @@ def _with_data_mark(name):
     if name.startswith("large-") and not name.endswith("-2k"):  # made like those of 2,000 rows
         return pytest.param(name, marks=pytest.mark.slow)
     files = name.removesuffix(f"-top{N_LABELS}").removesuffix("-whole-file")
-    return pytest.param(name, marks=pytest.mark.data(files) if files in DATASETS else ())
+    marks = [pytest.mark.data(files)] if files in DATASETS else []
+    if name in LARGE:
+        marks.append(pytest.mark.slow)
+    return pytest.param(name, marks=marks)
 
 
 @pytest.mark.parametrize("name", [_with_data_mark(name) for name in sorted(datasets())])

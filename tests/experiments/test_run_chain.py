@@ -36,10 +36,20 @@ def record(folder, model):
     return json.loads((folder / f"{model}.json").read_text())
 
 
-def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
-    done = run_script("run_chain.py", apart=True)
+@pytest.mark.parametrize(
+    ("options", "data", "least"),
+    [
+        (("-v", 75, "-r", 5), "digits: 300 training rows, 898 evaluation rows", 0.4),
+        pytest.param(
+            (), "digits: 1198 training rows, 599 evaluation rows", 0.7, marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_the_usual_models_run_on_the_embedded_data(options, data, least, run_script, tmp_path):
+    done = run_script("run_chain.py", *options, apart=True)
     assert done.returncode == 0, done.stderr
-    assert "digits: 1198 training rows, 599 evaluation rows" in done.stdout
+    assert data in done.stdout
+    n_rows = int(data.split()[4])
     for row in ("auto", "dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
         assert row in done.stdout
     said = done.stdout.splitlines()
@@ -65,14 +75,14 @@ def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
     dcc = record(folder, "dcc")
     assert len(dcc["rounds"]["dcc cumulated"]) == 7
     assert dcc["rounds"]["dcc standard"][-1] == dcc["measures"]["dcc standard"]
-    assert 0.7 < dcc["measures"]["dcc cumulated"]["subset_accuracy"] < 1
+    assert least < dcc["measures"]["dcc cumulated"]["subset_accuracy"] < 1
     assert dcc["parameters"]["split_method"] == "maxGain"
     assert dcc["seed"] == 0
     assert dcc["seconds"]["fit"] > 0
     assert {"xdcc", "xgboost", "numpy", "plugin"} <= dcc["versions"].keys()
     with np.load(folder / "predictions.npz") as arrays:
-        assert arrays["Y"].shape == arrays["dcc/Y_proba_cumulated"].shape == (599, 7)
-        assert arrays["dcc/order"].shape == (599, 7)
+        assert arrays["Y"].shape == arrays["dcc/Y_proba_cumulated"].shape == (n_rows, 7)
+        assert arrays["dcc/order"].shape == (n_rows, 7)
 
 
 def test_all_models_and_options(run_script, tmp_path):
@@ -301,7 +311,7 @@ def test_bad_options_end_with_one_message(run_script, args, message):
 
 
 def test_a_script_ends_with_one_message(run_script):
-    done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0, apart=True)
+    done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0)
     assert done.returncode == 1
     assert "run_chain.py: chain_length=0: it must be" in done.stderr
     assert "Traceback" not in done.stderr

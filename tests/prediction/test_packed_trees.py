@@ -11,8 +11,7 @@ from xdcc.prediction.builder import MISSING_RIGHT, LayoutBuilder, Nodes
 class Heap:
     """A forest of one tree: test i, of one feature after the other, has children 2i + 1, 2i + 2.
 
-    Missing values go to the left in the first test of a feature, to the right in the next, and so
-    on.
+    Missing values go left in the first test of a feature, right in the next, and so on.
     """
 
     def __init__(self, n_tests, n_features, threshold):

@@ -165,7 +165,7 @@ class Boosters(MemberFamily):
         return self._slowness * training.candidate.seconds
 
     def after(self, shape: Shape, training: Training) -> Sequence[Candidate]:
-        """List a slower booster, with the rounds that are left, if they suffice."""
+        """List a slower booster with the remaining rounds, if there are enough of them."""
         left = ROUNDS_OF_ONE_FOLD - training.watch.n_steps
         slower = slower_booster(shape, self._needed, left)
         return [] if slower is None else [slower]

@@ -98,7 +98,7 @@ class Candidate:
 
 
 class Training(NamedTuple):
-    """What a family learns from: the training of one of its candidates.
+    """The training of a candidate, from which its family learns.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class MemberFamily(ABC):
     """How many candidates in turn it draws in a time budget, before other families draw."""
 
     noun: str = ""
-    """What a warning calls a model of the family, if a search ends without one; "" for none."""
+    """Name of a model of the family in the warning that a search ended without one, or ""."""
 
     is_cut: bool = False
     """Whether its models had too little time so far, so that the next one is more urgent."""
@@ -159,19 +159,19 @@ class MemberFamily(ABC):
 
     @abstractmethod
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
-        """List what is tried in any case, in the order in which it is trained.
+        """List the candidates that are always tried, in the order of their training.
 
         Parameters
         ----------
         shape : Shape
             Sizes of the data.
         longest : float
-            Seconds that one can take; infinity without a time budget.
+            Longest time that one may take in seconds; infinity without a time budget.
 
         Returns
         -------
         sequence of Candidate
-            The same for the same arguments, before the family has learned from a training.
+            It depends on the arguments alone until the family has learned from a training.
         """
 
     def begin(self, data: FitData, shape: Shape, longest: float) -> None:
@@ -199,11 +199,11 @@ class MemberFamily(ABC):
                 estimator.try_out(data, is_timed=False)
 
     def first(self, shape: Shape, longest: float) -> Candidate | None:
-        """Describe one that is good after this many seconds; None if there is none."""
+        """Return a candidate that is good after `longest` seconds; None if there is none."""
         return None
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
-        """Draw another one; needed if `draws` is positive."""
+        """Draw another candidate; needed if `draws` is positive."""
         raise NotImplementedError
 
     def learn(self, training: Training) -> float:

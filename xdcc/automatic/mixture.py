@@ -108,7 +108,7 @@ class RowLosses:
 
 
 def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats, Floats]:
-    """Find the weights of the mixture of the least log-loss by greedy steps.
+    """Find the weights of the mixture with the lowest log-loss in greedy steps.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats
     shares : float64 array of shape (n_members,)
         Sums to 1.
     of_rows : float64 array of shape (n_samples,)
-        Losses of the rows by that mixture.
+        Loss of each row under this mixture.
     """
     times = np.zeros(len(margins))
     total = np.zeros(margins[0].shape, np.float32)

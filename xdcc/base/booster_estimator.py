@@ -143,7 +143,7 @@ class BoosterEstimator(CheckedEstimator):
 
 
 def _declared(cls: type) -> dict[str, inspect.Parameter]:
-    """Collect the fields of a class and of those above it as keyword arguments."""
+    """Collect the fields of a class and of its bases as keyword arguments."""
     return {
         name: inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=vars(owner)[name], annotation=annotation

@@ -137,22 +137,22 @@ class FitData(NamedTuple):
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which labels are known, `(n_samples, n_labels)`."""
+        """Whether each label is known, `(n_samples, n_labels)`."""
         return ~np.isnan(self.Y)
 
     @property
     def truth(self) -> NDArray[np.bool_]:
-        """Which labels are known and 1, `(n_samples, n_labels)`."""
+        """Whether each label is known and 1, `(n_samples, n_labels)`."""
         return np.asarray(self.Y == 1)
 
     @property
     def counts(self) -> NDArray[np.bool_]:
-        """Which rows have a known label and a positive weight, `(n_samples,)`."""
+        """Whether each row has a known label and a positive weight, `(n_samples,)`."""
         return self._of_positive_weight(self.known.any(axis=1))
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """Which rows count as labelsets: all labels known, weight positive, `(n_samples,)`.
+        """Whether each row counts as a labelset: all labels known, positive weight, `(n_samples,)`.
 
         Examples
         --------

@@ -101,7 +101,7 @@ def grouped_folds(groups: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Which rows the model of each fold is tested and trained on.
+    """The rows on which the model of each fold is tested and trained.
 
     Attributes
     ----------
@@ -191,15 +191,15 @@ class Folds:
 
     @property
     def tested(self) -> NDArray[np.bool_]:
-        """Which rows a fold tests, `(n_samples,)`."""
+        """Whether a fold tests each row, `(n_samples,)`."""
         return np.asarray(self.test >= 0)
 
     def tests(self, fold: int) -> NDArray[np.bool_]:
-        """Which rows a fold tests, `(n_samples,)`."""
+        """Whether a fold tests each row, `(n_samples,)`."""
         return np.asarray(self.test == fold)
 
     def trains(self, fold: int) -> NDArray[np.bool_]:
-        """Which rows a fold trains on, `(n_samples,)`."""
+        """Whether a fold trains on each row, `(n_samples,)`."""
         return np.asarray(self.test != fold) if self.train is None else self.train[fold]
 
     def of_tested(self, data: FitData) -> tuple[FitData, NDArray[np.intp]]:

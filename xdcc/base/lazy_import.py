@@ -85,9 +85,9 @@ def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:
 
 
 class LazyModule:
-    """A module that is imported when something of it is first used.
+    """A module that is imported on its first use.
 
-    The annotations of functions that name it have to be text.
+    Write annotations that name it as text.
 
     Parameters
     ----------

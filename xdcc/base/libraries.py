@@ -1,8 +1,8 @@
-"""Large libraries, each of which is imported when something of it is first used.
+"""Large libraries, each imported on its first use.
 
-A service that predicts from a mapped model imports NumPy alone. Modules that it imports, and that
-have functions for training, too, take these libraries from here. The annotations of functions that
-name one have to be text.
+A service that predicts from a mapped model imports only NumPy. The modules that it imports may also
+have functions for training: they take these libraries from here, and write annotations that name
+one as text.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What ``fit`` has learned about Y, labels, targets or classes: predictions get its form by it."""
+"""The form of Y in ``fit``, of labels, targets or classes, which predictions get."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -8,8 +8,8 @@ their types and what their values have to satisfy (``stored_types.py``), by anno
   whose fields are parameters); its parameters are stored, too, whatever they are;
 - any other class by its annotations.
 
-A method ``_check_state`` checks what no declaration can say. Nothing is made from a file unless it
-is registered and declared; a subclass has to register itself, too.
+A method ``_check_state`` checks what no declaration can say. Only objects of registered classes are
+made from a file, with declared state; a subclass has to register itself, too.
 """
 
 import inspect

@@ -31,7 +31,7 @@ type Size = int | str | None
 
 
 class Constraint(ABC):
-    """What the value of an attribute has to satisfy, beside its type.
+    """A condition on the value of an attribute, besides its type.
 
     Examples
     --------

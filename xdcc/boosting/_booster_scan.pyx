@@ -252,7 +252,7 @@ cdef class _Scanner:
         return False
 
     cdef bytes text_string(self):
-        """Read what is between quotation marks, the first of which was read; escapes stay."""
+        """Read a string, of which the opening quotation mark has been read; escapes are kept."""
         cdef int64_t start = self.position
         cdef unsigned char c
         while True:

@@ -454,7 +454,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         return margins, check_labels_as_in_fit(self._output_form, margins, known, "known")
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
-        """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
+        """Return the rows before the first chain step, and the predictions of labels that vary."""
         predictor = self._predictor()
         margins = self._outputs(predictor, self._check_X(X))
         labels = predictor.of_varied(predictor.labels(margins).astype(np.float32))

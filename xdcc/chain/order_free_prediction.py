@@ -32,7 +32,7 @@ from xdcc.prediction.predictors import MarginSource, Outputs
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 
 LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
-"""What an order-free chain can predict."""
+"""Kinds of predictions of an order-free chain."""
 
 PREDICTION_DOMAINS: Mapping[str, Domain] = MappingProxyType(
     {

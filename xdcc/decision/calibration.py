@@ -244,7 +244,7 @@ def _is_better(margins: Floats, than: Floats, y: NDArray[np.floating], weight: F
 
 @stored
 class ConstantLabels(NamedTuple):
-    """Which labels have one value only, where they are known.
+    """The labels that are constant where they are known.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ class ConstantLabels(NamedTuple):
 
     @property
     def varied(self) -> NDArray[np.bool_]:
-        """Which labels have both values, (n_labels,)."""
+        """Whether each label has both values, (n_labels,)."""
         return np.isnan(self.value)
 
     @property

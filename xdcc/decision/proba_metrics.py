@@ -173,6 +173,6 @@ class ProbaMetricName:
         return proba_metric(value) is not None
 
     def __str__(self) -> str:
-        """Describe the names."""
+        """Return a description of the allowed names."""
         names = ", ".join(map(repr, _METRICS))
         return f"{names}, 'precision_at_3' and so on, or 'ndcg_at_5' and so on"

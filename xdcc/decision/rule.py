@@ -42,9 +42,9 @@ class Decides(Protocol):
 
 
 class RuleData:
-    """What rules are learned from: margins that models have given out of fold, and labels.
+    """The data that rules learn from: out-of-fold margins, and labels.
 
-    What several rules need is found when the first of them needs it.
+    Intermediate results that several rules need are computed once, when the first of them is used.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Rule(Decides, ABC):
 
     @property
     def together(self) -> object | None:
-        """What rules share that decide together; None for a rule that decides by itself."""
+        """A key that rules share if they decide together; None for a rule that decides alone."""
         return None
 
     @classmethod

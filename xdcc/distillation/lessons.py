@@ -98,7 +98,7 @@ def prepare_lessons(
 
 
 def with_test_rows(lessons: FitData, data: FitData, proba: Floats) -> tuple[FitData, Folds]:
-    """Append rows to test on, whose targets are the teacher's probabilities, as a single fold."""
+    """Append the test rows as a single fold, with the teacher's probabilities as targets."""
     weights = [lessons.weight, data.weight]
     n_lessons, n_tested = len(lessons.Y), len(data.Y)
     return (

@@ -57,7 +57,7 @@ _OOB_SAMPLES = 0.632
 class _Plan(NamedTuple):
     """How a forest grows on some rows."""
 
-    categorical: NDArray[np.bool_]  # (n_features,), which are discrete
+    categorical: NDArray[np.bool_]  # (n_features,), whether a feature is discrete
     is_sparse: NDArray[np.bool_]  # (n_features,)
     shape: TreeShape
     memory: MemoryNeed

@@ -93,7 +93,7 @@ class LabelRows:
 
     @property
     def positive_rows(self) -> sparse.csr_array:
-        """Shares in which labels are positive, `(n_rows, n_labels)`."""
+        """Share of the training rows in which each label is positive, `(n_rows, n_labels)`."""
         return self._rows(self.positive_start, self.positive, self.positive_share)
 
     @property
@@ -196,7 +196,7 @@ class ExtraTrees:
 
     @property
     def set_number(self) -> NDArray[np.int32]:
-        """Which of `category_nodes` a node is, (n_nodes,), 0 for others; empty if there are none.
+        """Position of each node in `category_nodes`, (n_nodes,), 0 if it is not there; or empty.
 
         Examples
         --------

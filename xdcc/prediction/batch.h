@@ -1,5 +1,5 @@
 /**
- * @brief Many rows through the trees of a compiled model: how each part goes, and vectors of bytes.
+ * @brief Evaluates the trees of a compiled model for many rows, in vectors of bytes where it can.
  *
  * A booster or a forest is evaluated by *lines* if its trees are small, which is said here, packed
  * (``packed_trees.h``) if they are large, and else walked as single rows are.
@@ -46,7 +46,7 @@ struct Page {
   std::int32_t slot;
 };
 
-/** @brief A tree whose tests are in lines. */
+/** @brief A tree whose tests are grouped by cache lines. */
 struct LineTree {
   std::int64_t tests_begin;
   std::int32_t n_tests;
@@ -64,7 +64,7 @@ struct Batch {
   std::vector<std::int32_t> page_start;  // [n_features + 1] first page of a feature
   std::vector<std::uint8_t> absent;  // [n_pages] bin of a value that a sparse row does not store
   std::vector<Test> tests;
-  std::vector<LineTree> trees;  // in the order of the model's, for parts that are in lines
+  std::vector<LineTree> trees;  // of the parts with `kLines`, in the model's order
   PackedTrees packed;
   std::vector<double> dense_share;  // [n_leaves, width] of forests, if lists take longer
   std::vector<Way> ways;            // of each booster or forest

@@ -19,7 +19,7 @@ _NAMES = (
     *("left_children", "right_children", "split_conditions", "split_indices", "default_left"),
     *("leaf_weights", "sum_hessian", "categories", "categories_nodes", "categories_sizes"),
 )
-"""What is read of a model."""
+"""Names of the entries of a model file that are read."""
 
 
 class BoosterTrees(NamedTuple):

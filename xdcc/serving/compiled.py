@@ -181,7 +181,7 @@ class CompiledModel:
 
     @in_output_form
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, by the decision rule of the model; targets, or classes.
+        """Predict labels by the decision rule of the model, or targets, or classes.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class CompiledModel:
         Returns
         -------
         int array of shape (n_samples, n_labels), or array of shape (n_samples,)
-            Zeros and ones; classes, if Y had one dimension. Of a regressor as from the model.
+            Zeros and ones; classes if Y had one dimension; targets for a regressor.
 
         Raises
         ------

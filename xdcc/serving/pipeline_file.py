@@ -30,7 +30,7 @@ def other_steps(pipeline: Pipeline) -> bytes:
 def with_other_steps(
     content: bytes, last: tuple[str, Any], trusted: Sequence[str], max_bytes: int | None
 ) -> Pipeline:
-    """Make the pipeline of a last step, its name and estimator.
+    """Return the stored pipeline with `last`, a name and an estimator, as its last step.
 
     Raises a ModelFileError that lists types which neither skops nor the caller trusts.
     """

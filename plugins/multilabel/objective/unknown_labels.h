@@ -19,10 +19,10 @@
 namespace xgboost::unknown_labels {
 /** @param allowed Whether the user allows unknown targets. */
 bool SupportsUnknown(ObjFunction const& obj, bool allowed);
-/** @brief What `ObjFunction::InitEstimation` does, by the known entries of each target. */
+/** @brief `ObjFunction::InitEstimation` from the known entries of each target. */
 void InitEstimation(Context const* ctx, ObjFunction const& obj, MetaInfo const& info,
                     linalg::Vector<float>* base_score);
-/** @brief What `ObjFunction::GetGradient` does, by the known entries of each target. */
+/** @brief `ObjFunction::GetGradient` of the known entries of each target. */
 void GetGradient(Context const* ctx, HostDeviceVector<float> const& preds, MetaInfo const& info,
                  std::int32_t iter, ObjFunction* obj, linalg::Matrix<GradientPair>* out);
 }  // namespace xgboost::unknown_labels

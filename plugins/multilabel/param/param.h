@@ -14,7 +14,7 @@
 #include "xgboost/parameter.h"                // for XGBoostParameter
 
 namespace xgboost::multilabel {
-/** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */
+/** @brief The Hessians that `min_child_weight` is compared with; see `split_score.h`. */
 enum MinChildWeightScope : int {
   kScopeOfObjective = -1,
   kAnyLabel = 0,

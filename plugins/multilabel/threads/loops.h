@@ -89,7 +89,7 @@ constexpr std::string_view OwnerOf(std::string_view name) {
   return text.substr(text.find_last_of(" <,(") + 1);
 }
 
-/** @brief The name of regions whose tasks call a function, at most as long as it has to be. */
+/** @brief Shortened name of a function, for the regions whose tasks call it. */
 template <typename Func>
 inline constexpr auto kRegionName = [] {
   constexpr auto owner = OwnerOf(FullName<Func>());

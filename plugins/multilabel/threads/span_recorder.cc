@@ -48,7 +48,7 @@ std::int64_t BusyClock::Now() {
     lost_ = std::max(lost_, now - wall_begin_ - (CpuTime() - cpu_begin_));
   }
   last_ = now;
-  // What was lost in short intervals is found out later: the clock stands still meanwhile.
+  // Losses in short intervals are detected later, because the clock stands still meanwhile.
   busy_ = std::max(busy_, now - wall_begin_ - lost_);
   return busy_;
 }
@@ -64,9 +64,8 @@ void SpanRecorder::Run(char const* name, std::size_t n_tasks, int n_threads, Tas
   std::vector<std::int64_t> free_at(n_threads, 0);
   auto before = region.begin;
   for (std::size_t t = 0; t < n_tasks; ++t) {
-    auto const first =
-        n_tasks <= free_at.size() ? free_at.begin() + t
-                                  : std::min_element(free_at.begin(), free_at.end());
+    auto const first = n_tasks <= free_at.size() ? free_at.begin() + t
+                                                 : std::min_element(free_at.begin(), free_at.end());
     int const outer = EnterTask(static_cast<int>(first - free_at.begin()));
     task(data, static_cast<int>(t));
     EnterTask(outer);

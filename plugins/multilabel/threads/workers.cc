@@ -54,7 +54,7 @@ Nanoseconds Now() {
       .count();
 }
 
-/** @brief CPU time of this thread; if it is not known, the time itself, so that none seems lost. */
+/** @brief CPU time of this thread; wall-clock time if it is unknown, so that none seems lost. */
 Nanoseconds CpuTime() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
   timespec t;

@@ -77,7 +77,7 @@ struct Regularisation {
   [[nodiscard]] bool AllMustCount() const { return scope == kAllLabels && min_child_weight > 0.0; }
   /** @brief The Hessian that the labels' mean must reach. */
   [[nodiscard]] double MeanFloor() const { return scope == kMeanOfLabels ? min_child_weight : 0.0; }
-  /** @brief Which loops these parameters need. */
+  /** @brief The loops that these parameters need. */
   [[nodiscard]] LabelRule Rule() const {
     if (alpha != 0.0 || max_delta_step != 0.0) {
       return LabelRule::kClipped;

@@ -5,12 +5,12 @@ import yaml
 
 from experiments import STUDIES
 from experiments.engine.configuration import (
-    ConfigurationError,
     configuration_files,
     find_configuration,
     load_configuration,
 )
 from experiments.engine.registry import UnknownNameError
+from experiments.engine.yaml_file import ConfigurationError
 
 
 @pytest.mark.parametrize("name", configuration_files())
@@ -122,7 +122,7 @@ SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x
         (
             {"report": [SHARES | {"columns": ["one", "two"]}]},
             "report.0",
-            "each row of cells needs 2 lines, as columns has",
+            "each row of cells needs 2 lines, one per column",
         ),
         (
             {"report": [SHARES | {"cells": {"x": ["BRR"]}}]},

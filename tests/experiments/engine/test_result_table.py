@@ -215,6 +215,7 @@ def test_pins_that_are_damaged(tmp_path):
         read_pins(tmp_path / "records.csv")
 
 
+@pytest.mark.slow  # `test_kept_reports.py` reads them by default
 @pytest.mark.parametrize(
     "name", [name for name in configuration_files() if table_file(name).exists()]
 )

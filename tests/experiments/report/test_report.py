@@ -423,7 +423,8 @@ def test_quality_and_time_fills_the_markers_of_undominated_methods():
     figure = quality_and_time(quality, seconds, "example_f1", "training")
     numbers = {text.get_text(): text.get_color() for text in figure.axes[0].texts[1:]}
     assert numbers == {"1": "white", "2": "black", "3": "white"}  # good, costly, cheap
-    assert figure.axes[0].texts[0].get_text() == " 1  good\n 2  costly\n 3  cheap"
+    names = figure.axes[0].texts[0].get_text().replace("\u2007", " ").replace("\u2002", " ")
+    assert names == " 1 good\n 2 costly\n 3 cheap"
     plt.close(figure)
 
 

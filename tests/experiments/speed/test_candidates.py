@@ -40,8 +40,7 @@ def test_absent_entries_of_csr_input_are_missing(arrays):
     np.testing.assert_array_equal(published, dense_X)
 
 
-@pytest.mark.parametrize("phase", ["end to end", "rounds"])
-@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize(("phase", "storage"), [("end to end", "csr"), ("rounds", "dense")])
 def test_ours_fits_as_well_as_stock(phase, storage, arrays):
     file = arrays("digits", storage)
     results = {
@@ -59,8 +58,7 @@ def test_ours_fits_as_well_as_stock(phase, storage, arrays):
     assert results["multi_output_tree"]["parameters"]["multi_strategy"] == "multi_output_tree"
 
 
-@pytest.mark.parametrize("name", ["lightgbm", "catboost"])
-@pytest.mark.parametrize("phase", ["end to end", "rounds"])
+@pytest.mark.parametrize(("name", "phase"), [("lightgbm", "end to end"), ("catboost", "rounds")])
 def test_other_libraries(name, phase, arrays):
     pytest.importorskip(name, reason=f"{name} comes with the extra `bench`")
     file = arrays("digits")

@@ -218,7 +218,14 @@ def test_without_the_reference_time_to_quality_is_skipped(stub, tmp_path):
 
 
 def test_time_to_quality_as_a_user_runs_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(suites.SUITES, "end", replace(suites.SUITES["end"], seeds=1))
+    """But without a process for each measurement, which `test_run.py` has."""
+
+    def measure(job, file, goal):
+        result = run.measure(job, file, goal)
+        return result.pop("outcome", "measured"), result
+
+    monkeypatch.setattr(run, "measure_in_child", measure)
+    monkeypatch.setitem(suites.SUITES, "end", suites.SUITES["end"].model_copy(update={"seeds": 1}))
     args = ["run", "--suite", "quality,end", "--data", "synthetic-200x5x3", "--repeats", "1"]
     args += ["--candidates", "one_output_per_tree,sketched", "--output", str(tmp_path)]
     speed.main(args)

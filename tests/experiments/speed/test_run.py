@@ -77,10 +77,10 @@ def test_a_mistake_ends_with_one_message(run_script, tmp_path):
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
-        (["--suite", "dense,fast"], ValueError, "unknown suite fast; choose from quality, like"),
+        (["--suite", "dense,fast"], ValueError, "Unknown suite 'fast'. Choose from busy, chain"),
         (["--data", "emotion"], ValueError, "unknown data set 'emotion'; expected one of digits"),
         (["--data", "synthetic-0x5x5"], ValueError, "unknown data set 'synthetic-0x5x5'"),
-        (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; choose from one"),
+        (["--candidates", "ours,xgb"], ValueError, "Unknown candidate 'xgb'. Choose from D"),
         (
             ["--suite", "csr", "--candidates", "catboost"],
             ValueError,

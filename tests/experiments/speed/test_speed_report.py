@@ -2,7 +2,9 @@
 
 import pytest
 
-from experiments.speed import candidates, report, suites, tables
+from experiments.engine.yaml_file import ConfigurationError, checked, read_yaml
+from experiments.report.pages import PageError
+from experiments.speed import candidates, report, requirements, suites, tables
 from experiments.speed.result_table import Measurements, read_table
 from experiments.speed.summary import Cell, Summary
 from tests.experiments.speed.cases import HEADER, SPEED, dense, record, verdict
@@ -191,6 +193,58 @@ def test_every_suite_stands_in_one_report():
     templates = [(SPEED / f"{name}_template.md").read_text() for name in report.REPORTS]
     placed = [suite for template in templates for suite in report.suites_of(template)]
     assert sorted(placed) == sorted(suites.SUITES)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("phase", ["rounds"], "phase: no such key. Did you mean phases"),
+        ("phases", ["round"], "phases.0: Input should be 'end to end'"),
+        ("threads", 2, "threads: Input should be a valid list"),
+        ("data", ["sevn"], "data: unknown data set 'sevn'"),
+    ],
+)
+def test_faults_of_suites(key, value, message):
+    file = SPEED / "suites.yaml"
+    content = read_yaml(file)
+    content["suites"]["dense"][key] = value
+    with pytest.raises(ConfigurationError) as raised:
+        checked(file, content, suites.SuiteFile)
+    assert str(raised.value).startswith(f"{file}: ")
+    assert f"suites.dense.{message}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"suite": "dens"}, "Unknown suite 'dens'. Did you mean dense"),
+        ({"reduce": "mean"}, "Unknown reduction 'mean'. Did you mean geometric mean"),
+        ({"at_lest": 1}, "no such key. Did you mean at_least"),
+        ({"at_most": 1}, "give one of at_least and at_most"),
+        ({"over": None}, "Input should be a valid string"),
+        ({"rows": [1]}, "Input should be a valid dictionary"),
+    ],
+)
+def test_faults_of_requirements(change, message):
+    file = SPEED / "requirements.yaml"
+    row = {"text": "", "suite": "dense", "over": "ours", "reduce": "min", "at_least": 1}
+
+    def read(*rows):
+        return checked(file, read_yaml(file) | {"side": list(rows)}, requirements.RequirementFile)
+
+    assert read({"under": "ours", "rows": [row, row]}).side[1].under == "ours"
+    with pytest.raises(ConfigurationError) as raised:
+        read(row, {"rows": [row | change]})
+    assert str(raised.value).startswith(f"{file}: side.1")
+    assert message in str(raised.value)
+
+
+def test_a_template_with_an_unknown_place(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "_TEMPLATES", tmp_path)
+    for name in report.REPORTS:
+        (tmp_path / f"{name}_template.md").write_text("## {title: dense}\n{cost_table: dense ours}")
+    with pytest.raises(PageError, match=r"quality_template\.md: unknown fact cost_table"):
+        report.write_reports(Measurements(HEADER, [dense("yeast", "ours")]), tmp_path)
 
 
 KEPT = {"main": "QUALITY.md", "drop_in": "DROP_IN.md", "prediction": "PREDICTION.md"}

@@ -282,25 +282,23 @@ def test_one_label_has_the_splits_of_the_general_engine(kind, min_child_weight):
         assert fast.get_dump() != general.get_dump(), "there is one engine"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"sketch_size": 1},
-        {"sketch_size": 2, "labels_per_tree": 3},
-        {"sketch_size": 1, "labels_per_tree": 1, "colsample_bytree": 0.6, "num_parallel_tree": 2},
-        {"sketch_size": 1, "labels_per_tree": 2, "colsample_bylevel": 0.7},
-        {"labels_per_tree": 2, "colsample_bynode": 0.7},
-    ],
-)
+DRAWN = [
+    {"sketch_size": 1},
+    {"sketch_size": 2, "labels_per_tree": 3},
+    {"sketch_size": 1, "labels_per_tree": 1, "colsample_bytree": 0.6, "num_parallel_tree": 2},
+    {"sketch_size": 1, "labels_per_tree": 2, "colsample_bylevel": 0.7},
+    {"labels_per_tree": 2, "colsample_bynode": 0.7},
+]
+
+
+@pytest.mark.parametrize(("kind", "params", "n_threads"), one_in(2, KINDS, DRAWN, [2, 5]))
 @pytest.mark.usefixtures("threads")
-def test_number_of_threads(kind, params):
+def test_number_of_threads(kind, params, n_threads):
     X, Y = make_data(kind, n_rows=6000, n_features=12 if kind == "wide" else 40)
     one = train(X, Y, 2, **params).save_raw("json")
-    for n in (2, 5):
-        booster = train(X, Y, 2, **params, nthread=n)
-        booster.set_param({"nthread": 1})
-        assert booster.save_raw("json") == one
+    booster = train(X, Y, 2, **params, nthread=n_threads)
+    booster.set_param({"nthread": 1})
+    assert booster.save_raw("json") == one
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from tests.reference import boosting as reference
 from tests.reference.boosting import SCOPES, SPLIT_METHODS, gradients
 from tests.reference.tree_comparison import compare_trees, read_trees
+from tests.some_cases import one_in
 from xdcc.data import load_dataset
 from xdcc.metrics import example_f1, hamming_accuracy, subset_accuracy
 
@@ -120,19 +121,19 @@ def assert_equal_up_to_ties(ours, stock, matrix, X, Y, min_child_weight):
         assert comparison.ties > 0
 
 
-@pytest.mark.parametrize("min_child_weight", [0.0, 1.0])
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+DATA = [
+    *(
+        pytest.param(name, marks=pytest.mark.data(name))
+        for name in ("emotions", "scene", "yeast", "enron")
+    ),
+    "digits",
+    "random with missing values",
+    "random, mostly zeros",
+]
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            pytest.param(name, marks=pytest.mark.data(name))
-            for name in ("emotions", "scene", "yeast", "enron")
-        ),
-        "digits",
-        "random with missing values",
-        "random, mostly zeros",
-    ],
+    ("name", "policy", "min_child_weight"), one_in(2, DATA, POLICIES, [0.0, 1.0])
 )
 def test_same_trees_as_stock(name, policy, min_child_weight):
     X, Y = load(name)
@@ -141,25 +142,29 @@ def test_same_trees_as_stock(name, policy, min_child_weight):
     assert_equal_up_to_ties(ours, stock, matrix, X, Y, min_child_weight)
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"alpha": 0.5, "lambda": 2.0},
-        {"gamma": 3.0},
-        {"max_delta_step": 0.3},
-        {"subsample": 0.6, "seed": 3},
-        {"subsample": 0.6, "sampling_method": "gradient_based", "seed": 3},
-        {"colsample_bytree": 0.7, "colsample_bylevel": 0.7, "colsample_bynode": 0.5, "seed": 5},
-        {"num_parallel_tree": 3, "subsample": 0.7, "seed": 1},
-        {"interaction_constraints": "[[0, 1, 2, 3], [4, 5, 6]]"},
-        {"base_score": 0.3},
-        {"scale_pos_weight": 2.0, "base_score": 0.4},
-        {"max_bin": 8},
-    ],
-    ids=lambda params: next(iter(params)),
-)
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-@pytest.mark.parametrize("data", [random_data, mostly_zeros])
+PARAMETERS = {
+    "alpha": {"alpha": 0.5, "lambda": 2.0},
+    "gamma": {"gamma": 3.0},
+    "max_delta_step": {"max_delta_step": 0.3},
+    "uniform": {"subsample": 0.6, "seed": 3},
+    "gradient_based": {"subsample": 0.6, "sampling_method": "gradient_based", "seed": 3},
+    "colsample": {
+        "colsample_bytree": 0.7,
+        "colsample_bylevel": 0.7,
+        "colsample_bynode": 0.5,
+        "seed": 5,
+    },
+    "num_parallel_tree": {"num_parallel_tree": 3, "subsample": 0.7, "seed": 1},
+    "interaction_constraints": {"interaction_constraints": "[[0, 1, 2, 3], [4, 5, 6]]"},
+    "base_score": {"base_score": 0.3},
+    "scale_pos_weight": {"scale_pos_weight": 2.0, "base_score": 0.4},
+    "max_bin": {"max_bin": 8},
+}
+WEIGHTED = {"": False, "weighted": True}
+MADE = {"random": random_data, "zeros": mostly_zeros}
+
+
+@pytest.mark.parametrize(("data", "weighted", "params"), one_in(2, MADE, WEIGHTED, PARAMETERS))
 def test_same_predictions_under_every_parameter(data, params, weighted):
     X, Y = data(seed=1)
     weight = np.random.default_rng(2).uniform(0.2, 3.0, len(X)) if weighted else None
@@ -183,10 +188,10 @@ def test_one_label_equals_binary_logistic():
     np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
-@pytest.mark.parametrize("min_child_weight", [0.0, 1.0, 5.0])
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-@pytest.mark.parametrize("data", [random_data, mostly_zeros])
+@pytest.mark.parametrize(
+    ("data", "weighted", "min_child_weight", "policy"),
+    one_in(2, MADE, WEIGHTED, [0.0, 1.0, 5.0], POLICIES),
+)
 def test_any_single_label(data, weighted, min_child_weight, policy):
     X, Y = data(seed=3)
     weight = np.random.default_rng(4).uniform(0.2, 3.0, len(X)) if weighted else None
@@ -350,9 +355,9 @@ def test_agrees_with_the_reference(method, scope, case, regularisation, max_list
     check(case, method, scope, regularisation, max_list_rows)
 
 
-@pytest.mark.parametrize("has_label_features", [False, True])
-@pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("method", SPLIT_METHODS)
+@pytest.mark.parametrize(
+    ("method", "scope", "has_label_features"), one_in(2, SPLIT_METHODS, SCOPES, [False, True])
+)
 def test_agrees_with_the_reference_all_the_way_down(method, scope, has_label_features):
     """On data without equal gains, so that whole trees are compared."""
     rng = np.random.default_rng(7)

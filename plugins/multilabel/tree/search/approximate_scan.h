@@ -71,7 +71,7 @@ enum class ScanRule {
   kMonotone,        // also monotone constraints
 };
 
-/** @brief What a scan tells about the children of a split, apart from the score: a bit each. */
+/** @brief Flags of a scan about the children of a split, one bit each. */
 struct SplitFlags {
   /** @brief A label surely counts on the left; if all must: one may not. */
   static constexpr std::int32_t kLeft = 1;

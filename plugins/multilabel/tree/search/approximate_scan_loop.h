@@ -151,7 +151,7 @@ struct SplitScore {
 /**
  * @brief Limits above which a Hessian lets a label count in a child of a split.
  *
- * @tparam kUsed Whether labels may not count; else there are none.
+ * @tparam kUsed Whether a label may fail to count; otherwise there are no limits.
  */
 template <int kVectors, bool kUsed = true>
 struct CountLimits {
@@ -167,7 +167,7 @@ struct CountLimits {
   }
 };
 
-/** @brief Which of one vector of labels count in the children of a split. */
+/** @brief The labels of one vector that count in the children of a split. */
 struct SideCounts {
   Int8 left_may, left_does, right_may, right_does;
 

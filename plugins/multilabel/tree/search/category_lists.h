@@ -264,7 +264,7 @@ inline void SumDefault(std::size_t b, LabelChunk const& chunk, LabelNode* node) 
   }
 }
 
-/** @brief The same for the categories of two siblings as `SumSiblings` for lists with one bin. */
+/** @brief Sum up the categories of two siblings, as `SumSiblings` does lists with one bin. */
 inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
                                 LabelNode* left, LabelNode* right) {
   SumPairs(

@@ -103,7 +103,7 @@ struct LabelNode {
   AlignedArray<std::int32_t> totals;      // [2 * padded], chunk by chunk
   ScanConstants scan;
 
-  /** @brief Whether there is a sum over a list; not if `list` is the position of none. */
+  /** @brief Whether `list` is the position of a list with a sum. */
   [[nodiscard]] bool HasSum(std::size_t b, std::uint32_t list) const {
     return list != RowList::kNone && sums[b].values && lists[b][list].sum != RowList::kNone;
   }

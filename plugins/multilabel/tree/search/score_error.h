@@ -60,7 +60,7 @@ struct ScoreError {
  * surely too small, a sum above the upper one surely large enough. Between them exact sums decide.
  */
 struct HessianLimits {
-  /** @brief By padded label: the bounds of its limit, in units of its integers. */
+  /** @brief Lower and upper bound of each padded label's limit, in units of its integers. */
   AlignedArray<std::int32_t> may_count, counts;
   /** @brief Hessian of the node over all labels, and the bounds of a child's part; 0 without a
    * mean.
@@ -216,7 +216,7 @@ struct NodeRounding {
   }
 };
 
-/** @brief What the scans of a node need, from its sums. */
+/** @brief Values that the scans of a node need, computed from its sums. */
 inline ScanConstants MakeScanConstants(LabelSearchParam const& param, NodeTotals const& node) {
   auto const& rows = node.rows;
   auto const& stats = node.stats;

@@ -2,8 +2,8 @@
  * @brief The best split of a node on a categorical feature, from packed sums of its categories.
  *
  * The splits are those of `category_scan.h`, in the same order. As in that file, categories without
- * rows of the node share one key: they are placed between the others, and go right with those that
- * have larger keys, or left.
+ * rows in the node share one key. They are sorted among the others by it, and go left or right with
+ * the smaller or larger keys.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_CATEGORIES_H_
 #define XDCC_MULTILABEL_SKETCH_CATEGORIES_H_

@@ -27,7 +27,7 @@
 #include "xgboost/context.h"                              // for Context, DeviceOrd
 
 namespace xgboost::multilabel {
-/** @brief Which worker a block of features belongs to: each gets about as many bins. */
+/** @brief The worker of each block of features: all get about the same number of bins. */
 class WorkerShares {
  public:
   /** @brief Nothing is divided by default. */
