@@ -30,10 +30,9 @@ from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.data import MultiLabelDataset
 from xdcc.decision.calibration import calibrate_labels
+from xdcc.decision.cuts import Floats
 from xdcc.distillation.lessons import Generation, prepare_lessons, with_test_rows
 from xdcc.distillation.teacher import Teacher
-
-type _Floats = NDArray[np.float64]
 
 _PATIENCE = 100  # of `DistilledClassifier`
 
@@ -43,11 +42,11 @@ class _Lessons(NamedTuple):
 
     teacher: Teacher
     data: FitData
-    proba: _Floats  # targets of the training rows, mixed half and half with their labels
+    proba: Floats  # targets of the training rows, mixed half and half with their labels
     generation: Generation
     booster: MultiLabelXGBClassifier
 
-    def out_of_fold(self, tested: NDArray[np.bool_]) -> tuple[_Floats, int]:
+    def out_of_fold(self, tested: NDArray[np.bool_]) -> tuple[NDArray[np.floating], int]:
         """Train without the tested rows; return their log-odds and the number of rounds."""
         part, others = self.data.take(~tested), self.data.take(tested)
         mixture = self.teacher.trained_on(part)
@@ -101,12 +100,12 @@ class MixtureWithStudent(BaseEstimator):
         return _Lessons(
             teacher,
             data,
-            data.Y if self.of_labels else self.mixture_.oof_proba_,
+            data.Y.astype(float) if self.of_labels else self.mixture_.oof_proba_,
             Generation(n_copies, form.exchange, form.generated_weight, seed),
             form._booster("missing", seed),
         )
 
-    def _mix(self, data: FitData, of_student: _Floats) -> None:
+    def _mix(self, data: FitData, of_student: Floats) -> None:
         """Find the student's share, and whether it lowers the log-loss by more than chance."""
         losses = RowLosses(data)
         mixed = margins_of(self.mixture_.oof_proba_).astype(np.float32)
@@ -114,7 +113,7 @@ class MixtureWithStudent(BaseEstimator):
         self.share_ = float(shares[1])
         self.gains_ = is_gain(losses.of(mixed), of_rows)
 
-    def proba_of(self, rule: str, X: Any) -> _Floats:
+    def proba_of(self, rule: str, X: Any) -> Floats:
         """Return the probabilities of one of the four predictions."""
         share = {
             "mixture": 0.0,
