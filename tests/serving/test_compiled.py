@@ -447,7 +447,9 @@ def test_bad_input_gets_the_error_of_the_model():
 def test_what_cannot_be_compiled_is_named():
     data = make_multilabel(100, n_labels=3, random_state=0)
     chains = EnsembleOfChains(n_estimators=2).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"not xdcc\.comparators\.baselines\.\w+\.EnsembleOfChains"):
+    with pytest.raises(
+        TypeError, match=r"not take xdcc\.comparators\.baselines\.\w+\.EnsembleOfChains"
+    ):
         CompiledModel(chains)
     other = TunedDecisionClassifierCV(BinaryRelevance(n_estimators=2), cv=2)
     with pytest.raises(TypeError, match=r"ensembles of .*, not of .*BinaryRelevance"):

@@ -10,10 +10,11 @@ from tests.serving.test_compiled import assert_same, colours, tuned
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.data import make_multilabel
 from xdcc.decision import KnownLabelsets, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.serving import CompiledModel
+from xdcc.serving import CompiledModel, load_model, save_model
 
 
 def chain(**params):
@@ -133,8 +134,18 @@ def test_a_joint_labelset():
     assert_same(model, data.X[150:], exact=True)
 
 
+def test_an_order_free_chain_on_dynamic_chains(tmp_path):
+    data = make_multilabel(300, n_labels=3, random_state=0)
+    model = order_free(estimator=chain(chain_length=2)).fit(data.X[:150], data.Y[:150])
+    assert model.booster_ is not None
+    assert_same(model, data.X[150:], exact=True)
+    save_model(CompiledModel(model), tmp_path / "compiled")
+    loaded = load_model(tmp_path / "compiled", compiled=True)
+    np.testing.assert_array_equal(loaded.predict(data.X), model.predict(data.X))
+
+
 def test_what_an_order_free_chain_must_be_built_on():
     data = make_multilabel(100, n_labels=3, random_state=0)
-    model = order_free(estimator=chain(chain_length=2)).fit(data.X, data.Y)
-    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*DynamicChainClassifier"):
+    model = order_free(estimator=BinaryRelevance(n_estimators=2)).fit(data.X, data.Y)
+    with pytest.raises(TypeError, match=r"ensembles of .*, not of .*BinaryRelevance"):
         CompiledModel(model)

@@ -46,7 +46,7 @@ from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.distillation import DistilledClassifier
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.serving import StockChain, load_model, save_model, to_stock
+from xdcc.serving import load_model, save_model
 
 
 def _booster(**params):
@@ -384,10 +384,3 @@ def test_sparse_rows_of_many_threads(rows, inputs, tmp_path):
     save_model(model.fit(sparse.csr_matrix(np.nan_to_num(rows.X)), rows.Y), tmp_path / "model")
     inputs = [sparse.csr_matrix(X) for X in inputs]
     _same_for_all(model.predict_proba, load_model(tmp_path / "model").predict_proba, inputs)
-
-
-def test_an_exported_chain_predicts_for_many_threads(rows, inputs, tmp_path):
-    model = FOR_THREADS["dynamic chain"]().fit(np.nan_to_num(rows.X), rows.Y)
-    to_stock(model, tmp_path / "exported")
-    one, other = StockChain(tmp_path / "exported"), StockChain(tmp_path / "exported")
-    _same_for_all(one.predict_proba, other.predict_proba, inputs)

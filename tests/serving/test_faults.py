@@ -16,7 +16,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.serving import ModelFileError, StockChain, load_model, save_model, to_stock
+from xdcc.serving import ModelFileError, load_model, save_model
 
 
 @pytest.fixture(scope="module")
@@ -104,33 +104,3 @@ def test_a_model_file_survives_a_full_disk(models, rows, tmp_path, n_bytes):
     assert _in_child(save) == 0
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model"]
-
-
-def test_a_killed_export_is_whole_or_absent(models, rows, tmp_path):
-    _, new = models
-    path = tmp_path / "exported"
-
-    def export(step):
-        _killed_at(step)
-        to_stock(new, path)
-
-    step = 0
-    while (code := _in_child(partial(export, step))) == -signal.SIGKILL:
-        assert not path.exists()
-        step += 1
-    assert code == 0
-    assert step >= 4  # three files are synced, and the directory gets its name
-    np.testing.assert_allclose(
-        StockChain(path).predict_proba(rows.X_new), new.predict_proba(rows.X_new), atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("n_bytes", [0, 100, 5000])
-def test_an_export_on_a_full_disk_leaves_nothing(models, tmp_path, n_bytes):
-    def export():
-        _full_disk(n_bytes)
-        with pytest.raises(OSError, match="File too large"):
-            to_stock(models[1], tmp_path / "exported")
-
-    assert _in_child(export) == 0
-    assert os.listdir(tmp_path) == []

@@ -1,4 +1,4 @@
-"""`margin_sum` and `to_forest`: all boosters of a model as one, with the margins of the model."""
+"""`to_forest`: all boosters of a model as one, with the margins of the model."""
 
 import json
 
@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from tests.serving.mixed_models import OF_BOOSTERS, OTHERS, TWO_LEVELS, booster, trees, tuned
+from tests.serving.mixed_models import OF_BOOSTERS, TWO_LEVELS, booster, trees, tuned
+from xdcc.chain import OrderFreeChainClassifier
 from xdcc.serving import check_booster, to_forest
-from xdcc.serving.margin_sum import margin_sum
 
 
 def margins_by(model, X):
@@ -24,12 +24,19 @@ def margins_of(forest, X, n_labels):
     return forest.inplace_predict(X, predict_type="margin").reshape(len(X), n_labels)
 
 
-@pytest.mark.parametrize("name", OF_BOOSTERS + OTHERS)
-def test_a_model_is_the_sum_of_its_parts(mixed_models, name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("folds", "calibrated folds", "one on all rows", "a fold of folds", "constant labels"),
+        *("mixture of boosters", "folds of trees", "folds of linear", "mixture", "all members"),
+    ],
+)
+def test_a_model_is_the_weighted_sum_of_its_members(mixed_models, name):
     model, X = mixed_models[name], mixed_models.X_new
-    total = margin_sum(model, lambda member: None)
-    found = total.intercept + sum(part.scale * margins_by(part.model, X) for part in total.parts)
-    np.testing.assert_allclose(found, margins_by(model, X), rtol=0, atol=1e-12)
+    factors, added = model._predictor().source.weights()
+    terms = zip(factors, model._predictors(), strict=True)
+    found = added + sum(factor * margins_by(member, X) for factor, member in terms)
+    np.testing.assert_allclose(found, margins_by(model, X), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", OF_BOOSTERS)
@@ -70,16 +77,17 @@ def test_trees_after_the_best_round_are_left_out(classifier, rows):
     forest = to_forest(classifier)
     before = classifier.booster_.save_raw()
     kept = classifier.booster_[: classifier.best_iteration_ + 1]
-    assert forest.num_boosted_rounds() == kept.num_boosted_rounds() + 1  # and the start
-    np.testing.assert_allclose(
-        margins_of(forest, rows.X_new, 4), margins_by(classifier, rows.X_new), atol=3e-6
+    assert forest.num_boosted_rounds() == kept.num_boosted_rounds()
+    np.testing.assert_array_equal(
+        margins_of(forest, rows.X_new, 4), margins_by(classifier, rows.X_new)
     )
     assert classifier.booster_.save_raw() == before
 
 
 def test_a_start_near_one_keeps_its_digits(rows):
     # As a base_score in single precision, a probability of .999997 has a margin that is off by .02.
-    model = booster(base_score=1 - 3e-6, gamma=1e9, learning_rate=1e-9).fit(rows.X, rows.Y)
+    one = booster(base_score=1 - 3e-6, gamma=1e9, learning_rate=1e-9)
+    model = tuned(one, calibrate=False).fit(rows.X, rows.Y)
     found = margins_of(to_forest(model), rows.X_new, 4)
     np.testing.assert_allclose(found, margins_by(model, rows.X_new), rtol=0, atol=1e-6)
     assert found.min() > 12
@@ -127,13 +135,21 @@ def test_members_that_are_no_boosters_are_named(mixed_models, name, named):
 def test_a_second_level_is_named(mixed_models, name):
     with pytest.raises(TypeError, match=r"second level \(stacked_\).*use CompiledModel, to_onnx"):
         to_forest(mixed_models[name])
-    (part,) = margin_sum(mixed_models[name], lambda member: None).parts
-    assert part.model is mixed_models[name]
+    assert mixed_models[name]._predictor().source.weights() is None
 
 
-def test_other_models_are_named(fitted_chain, rows):
+def test_chains_are_named(fitted_chain, rows):
+    order_free = OrderFreeChainClassifier(n_estimators=2, n_masks=2, cv=2, n_jobs=1)
+    with pytest.raises(TypeError, match=r"^OrderFreeChainClassifier is not a booster"):
+        to_forest(order_free.fit(rows.X, rows.Y))
+    chain = fitted_chain("short standard")
     with pytest.raises(TypeError, match=r"^DynamicChainClassifier is not a booster"):
-        to_forest(fitted_chain("short standard"))
+        to_forest(chain)
+    with pytest.raises(TypeError, match=r"^The margins of this TunedDecisionClassifierCV are not"):
+        to_forest(tuned(chain).fit(rows.X, rows.Y))
+
+
+def test_other_models_are_named(rows):
     foreign = tuned(OneVsRestClassifier(LogisticRegression())).fit(np.nan_to_num(rows.X), rows.Y)
     with pytest.raises(TypeError, match=r"^OneVsRestClassifier is not a booster"):
         to_forest(foreign)

@@ -7,6 +7,7 @@ to the threshold: mean frequencies of extra trees are often exactly one half.
 import copy
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
+from tests.serving.conftest import CHAINS
 from tests.serving.mixed_models import (
     OF_BOOSTERS,
     OTHERS,
@@ -30,12 +33,24 @@ from tests.serving.mixed_models import (
 )
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.base.margins import margins_of
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.flat_chain import ChainPredictor, chain_layout
+from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.decision import Precision, ThresholdClassifier
+from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.known_labelset_rules import F1Maximiser, MostProbableLabelset
 from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.rule import Rule
 from xdcc.linear import LogisticLabels
+from xdcc.prediction._kernel import logistic
+from xdcc.prediction.layout import ChainPart
+from xdcc.prediction.propagation_rule import CUMULATIONS, PREDICTIONS, PropagationRule
 from xdcc.serving import to_onnx
+from xdcc.serving.onnx_chain import add_logistic
+from xdcc.serving.onnx_export import add_outputs
 from xdcc.serving.onnx_graph import Graph
+from xdcc.serving.onnx_layout import Features
 from xdcc.serving.onnx_rules import add_rule
 
 onnx = pytest.importorskip("onnx")
@@ -43,6 +58,8 @@ onnx = pytest.importorskip("onnx")
 
 def run_onnxruntime(proto, inputs):
     onnxruntime = pytest.importorskip("onnxruntime")
+    used = {name for node in proto.graph.node for name in node.input}
+    assert {constant.name for constant in proto.graph.initializer} <= used  # else it warns
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
@@ -128,7 +145,11 @@ def test_constraints(run, rows, rule):
     assert_same(run, model.fit(rows.X, rows.Y), rows.X_new)
 
 
-@pytest.mark.parametrize("estimator", [booster(), trees(), tuned(booster())])
+@pytest.mark.parametrize(
+    "estimator",
+    [booster(), trees(), tuned(booster()), DynamicChainClassifier(n_estimators=3, n_jobs=1)],
+    ids=lambda estimator: type(estimator).__name__,
+)
 def test_tuned_thresholds(run, rows, estimator):
     model = ThresholdClassifier(estimator, method="per_label", min_positive=0, random_state=0)
     model.fit(rows.X, rows.Y)
@@ -210,10 +231,82 @@ def test_only_the_empty_labelset_is_known(run):
 def assert_rule(run, rule, margins):
     n_labels = margins.shape[1]
     graph = Graph()
-    labels = add_rule(graph, rule, graph.input("margins", np.float64, n_labels), n_labels)
+    labels = add_rule(rule, graph, graph.input("margins", np.float64, n_labels), n_labels)
     graph.output("labels", labels, np.int64, n_labels)
     (found,) = run(graph.model("rule", "1", {}), {"margins": margins})
     np.testing.assert_array_equal(found, rule.decide(margins))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_every_chain_predicts_the_same(fitted_chain, rows, on_sparse, name):
+    dense = np.nan_to_num(rows.X_new)
+    for model, X in (
+        (fitted_chain(name), rows.X_new),
+        (on_sparse(fitted_chain(name)), sparse.csr_matrix(dense)),
+    ):
+        inputs = {"X": dense if sparse.issparse(X) else X}
+        labels, proba, margins = run_onnxruntime(to_onnx(model), inputs)
+        np.testing.assert_array_equal(proba, model.predict_proba(X))
+        np.testing.assert_array_equal(labels, model.predict(X))
+        np.testing.assert_allclose(margins, margins_of(model.predict_proba(X)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("end_label", [False, True])
+@pytest.mark.parametrize("prediction", PREDICTIONS)
+@pytest.mark.parametrize("cumulation", CUMULATIONS)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        PropagationRule("open", "positive", 1),
+        PropagationRule("open", "positive", 2),
+        PropagationRule("open", "certainty", 1),
+        PropagationRule("open", "certainty", 3),
+        PropagationRule("all", "positive", 1),
+    ],
+    ids=str,
+)
+def test_the_steps_of_a_chain_with_many_ties(
+    run, fitted_chain, rows, rule, cumulation, prediction, end_label
+):
+    """Leaves are whole numbers: several labels have the same probability, many exactly 0.5."""
+    layout = chain_layout(fitted_chain("end label" if end_label else "folds averaged"))
+    values = np.random.default_rng(0).choice([0, 0, 1, -1], layout.leaf_value.shape)
+    layout = replace(
+        layout,
+        leaf_value=values.astype(np.float32),
+        trees=[replace(part, start=np.zeros_like(part.start)) for part in layout.trees],
+        chain=ChainPart(rule, end_label, prediction, cumulation),
+    )
+    predictor = ChainPredictor([layout])
+    graph = Graph()
+    X = graph.input("X", np.float32, layout.n_given)
+    found = add_outputs(predictor, graph, Features(X, X))
+    for name in ("probabilities", "labels"):
+        graph.output(name, found[name][0], np.float32, layout.n_outputs)
+    proba, labels = run(graph.model("chain", "1", {}), {"X": rows.X_new})
+    expected = predictor.outputs(rows.X_new, 1)
+    assert (expected == 0.5).any()
+    np.testing.assert_array_equal(proba, expected)
+    np.testing.assert_array_equal(labels, predictor.labels(expected))
+
+
+def test_the_logistic_function_is_the_plugins(run):
+    margins = np.concatenate(
+        [np.linspace(-120, 120, 10_001), np.random.default_rng(0).normal(size=10_000)]
+    ).astype(np.float32)[:, np.newaxis]
+    graph = Graph()
+    graph.output("proba", add_logistic(graph, graph.input("m", np.float32, 1)), np.float32, 1)
+    (found,) = run(graph.model("logistic", "1", {}), {"m": margins})
+    expected = margins.copy()
+    logistic(expected)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_a_tuned_chain(run, rows, ensemble):
+    chain = DynamicChainClassifier(n_estimators=4, max_depth=3, chain_length=2, n_jobs=1)
+    model = tuned(chain, ensemble=ensemble).fit(rows.X, with_constant(rows.Y))
+    assert_same(run, model, rows.X_new)
 
 
 def test_what_the_model_says_of_itself(mixed_models, rows):
@@ -240,18 +333,43 @@ def test_categories_are_named(rows, mixed_models):
         to_onnx(mixture)
     X = np.column_stack((rows.X[:, 0], np.arange(120) % 3))
     Y = np.column_stack((rows.Y, X[:, 1] == 1))
-    with pytest.raises(TypeError, match=r"^Column 1 of X has categories"):
+    with pytest.raises(TypeError, match=r"^SketchedExtraTreesClassifier has no form.*categorical_"):
         to_onnx(trees(categorical_features=[1]).fit(X, Y))
 
 
-def test_other_models_are_named(fitted_chain, rows):
-    with pytest.raises(TypeError, match=r"^DynamicChainClassifier has no form"):
-        to_onnx(fitted_chain("short standard"))
+class Likeliest(Rule):
+    name = "likeliest"
+
+    def decide(self, margins):
+        return (margins == margins.max(axis=1, keepdims=True)).astype(np.int8)
+
+
+def test_other_models_are_named(rows):
+    few = OrderFreeChainClassifier(n_estimators=2, n_masks=2, cv=2, n_jobs=1).fit(rows.X, rows.Y)
+    with pytest.raises(TypeError, match=r"^OrderFreeChainClassifier has no form.*its search"):
+        to_onnx(few)
+    with pytest.raises(TypeError, match=r"^BinaryRelevance has no form"):
+        to_onnx(BinaryRelevance(n_estimators=1).fit(rows.X, rows.Y))
+    with pytest.raises(TypeError, match=r"^int has no form.*not an estimator of xdcc"):
+        to_onnx(3)
+    ruled = tuned(booster(), rules=[Likeliest]).fit(rows.X, rows.Y)
+    with pytest.raises(TypeError, match=r"^The decision rule 'likeliest'"):
+        to_onnx(ruled)
+    ruled.rule_ = ConstrainedRule(Likeliest(), np.array([0]), np.array([0.5]))
+    with pytest.raises(TypeError, match=r"^The decision rule 'likeliest'"):
+        to_onnx(ruled)
     foreign = tuned(OneVsRestClassifier(LogisticRegression())).fit(np.nan_to_num(rows.X), rows.Y)
     with pytest.raises(TypeError, match=r"^OneVsRestClassifier has no form"):
         to_onnx(foreign)
     with pytest.raises(TypeError, match=r"^The decision rule 'joint_labelset'"):
-        add_rule(Graph(), JointLabelset(None, None, None, 0.5), "margins", 4)
+        add_rule(JointLabelset(None, None, None, 0.5), Graph(), "margins", 4)
+
+
+def test_a_member_of_another_package_is_named(rows):
+    model = MultiLabelClassifier(members=[KNeighborsClassifier()], cv=2, n_jobs=1)
+    model.fit(np.nan_to_num(rows.X), rows.Y)
+    with pytest.raises(TypeError, match=r"^MultiLabelClassifier has no form.*KNeighborsClassifier"):
+        to_onnx(model)
 
 
 @pytest.mark.parametrize("model", [booster(), tuned(booster()), ThresholdClassifier(trees())])

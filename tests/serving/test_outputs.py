@@ -24,7 +24,6 @@ from xdcc.serving import (
     to_stock,
     to_treelite,
 )
-from xdcc.serving.stock_chain import ExportError, StockChain
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 5)), columns=list("abcde"))
@@ -33,6 +32,8 @@ Y = pd.DataFrame(X[["a", "b", "c"]].to_numpy() * [1e5, 1, 1e-4], columns=["x", "
 CLASSES = np.array(["low", "mid", "high"])[np.digitize(X["a"], [-0.5, 0.5])]
 FEW = {"n_estimators": 4, "n_jobs": 1}
 
+
+OWN_OBJECTIVES = {"x": "reg:squarederror", "y": "binary:logistic", "z": "reg:absoluteerror"}
 
 NUMBERS = RNG.normal(size=(120, 4)).astype(np.float32)
 NUMBERS[::7, 1] = np.nan
@@ -46,6 +47,9 @@ def models():
             **FEW, objective="reg:gamma", sketch_size=0
         ).fit(X, np.exp(Y / [1e5, 1, 1e-4])),
         "one target": MultiTargetXGBRegressor(**FEW).fit(X, Y["y"]),
+        "own objectives": MultiTargetXGBRegressor(**FEW, objective=OWN_OBJECTIVES).fit(
+            X, unknown.assign(y=(unknown["y"] > 0).astype(float))
+        ),
         "classes": MultiClassXGBClassifier(**FEW).fit(X, CLASSES),
         "weighted classes": MultiClassXGBClassifier(
             **FEW, class_weight={"low": 2.0, "mid": 1.0, "high": 1.0}, outputs_per_tree=2
@@ -60,9 +64,12 @@ def stock(model, rows, **arguments):
     """Predict by XGBoost, (n_samples, n_outputs)."""
     matrix = xgb.DMatrix(model._check_X(rows), feature_types=model._input_form.feature_types)
     end = model.best_iteration_ + 1
-    return model.booster_.predict(
+    found = model.booster_.predict(
         matrix, iteration_range=(0, end), validate_features=False, strict_shape=True, **arguments
     )
+    if getattr(model, "objective", None) == OWN_OBJECTIVES and not arguments:
+        found[:, 1] = 1 / (1 + np.exp(-found[:, 1]))  # it predicts margins
+    return found
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -172,6 +179,19 @@ def test_compiled_parts_that_do_not_fit(tmp_path):
         load_model(tmp_path / "compiled", compiled=True)
 
 
+def test_links_that_do_not_fit(tmp_path):
+    model = models()["own objectives"]
+    compiled = CompiledModel(model)
+    short = dataclasses.replace(compiled._parts.predictor, links=["logit", "identity"])
+    compiled._parts = dataclasses.replace(compiled._parts, predictor=short)
+    save_model(compiled, tmp_path / "compiled")
+    with pytest.raises(ModelFileError, match="links does not fit"):
+        load_model(tmp_path / "compiled", compiled=True)
+    model.booster_.set_attr(target_objectives="binary:logistic,reg:squarederror")
+    with pytest.raises((ValueError, ModelFileError), match="the objectives of the booster"):
+        save_model(model, tmp_path / "model")
+
+
 def test_compiled_models_check_rows_themselves(tmp_path):
     compiled = CompiledModel(MODELS["regressor"])
     form = dataclasses.replace(compiled._parts.input_form, is_open=True)
@@ -193,6 +213,9 @@ def of_numbers():
             NUMBERS, 1 / (1 + np.exp(-target[:, :3]))
         ),
         "one target": MultiTargetXGBRegressor(**FEW).fit(NUMBERS, target[:, 0]),
+        "own objectives": MultiTargetXGBRegressor(**FEW, objective=OWN_OBJECTIVES).fit(
+            NUMBERS, pd.DataFrame({"x": target[:, 0], "y": target[:, 1] > 0, "z": target[:, 2]})
+        ),
         "stopped early": MultiTargetXGBRegressor(**FEW, early_stopping_rounds=1).fit(
             NUMBERS[:60], target[:60, :2], eval_set=[(NUMBERS[60:], -target[60:, :2])]
         ),
@@ -227,7 +250,7 @@ def test_onnx(name):
         np.testing.assert_allclose(found["targets"], expected_of(model), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", OF_NUMBERS)
+@pytest.mark.parametrize("name", [name for name in OF_NUMBERS if name != "own objectives"])
 def test_treelite_and_stock_xgboost(name):
     treelite = pytest.importorskip("treelite")
     model = OF_NUMBERS[name]
@@ -237,6 +260,19 @@ def test_treelite_and_stock_xgboost(name):
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
     forest = to_forest(model).predict(xgb.DMatrix(NUMBERS), strict_shape=True)
     np.testing.assert_allclose(forest, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "export", [to_forest, to_treelite, lambda model: to_stock(model, "not written")]
+)
+def test_boosters_that_predict_margins(export):
+    pytest.importorskip("treelite")
+    model = OF_NUMBERS["own objectives"]
+    with pytest.raises(TypeError, match="objective of its own, so the booster alone predicts marg"):
+        export(model)
+    margins = stock_booster(model.booster_).predict(xgb.DMatrix(NUMBERS))
+    margins[:, 1] = 1 / (1 + np.exp(-margins[:, 1]))
+    np.testing.assert_allclose(margins, model.predict(NUMBERS), rtol=1e-6)
 
 
 def test_treelite_describes_labels_only_as_classes():
@@ -254,55 +290,25 @@ def test_onnx_has_no_categories(name):
         to_onnx(MODELS[name])
 
 
+EXPORTED = {name: (model, X) for name, model in MODELS.items()}
+EXPORTED |= {f"{name} of numbers": (model, NUMBERS) for name, model in OF_NUMBERS.items()}
+
+
 @pytest.mark.parametrize(
     ("model", "rows"),
-    [(model, X) for model in MODELS.values()] + [(model, NUMBERS) for model in OF_NUMBERS.values()],
-    ids=[*MODELS, *OF_NUMBERS],
+    [pytest.param(*case, id=name) for name, case in EXPORTED.items() if "own" not in name],
 )
 def test_exports_to_stock(model, rows, tmp_path):
-    to_stock(model, tmp_path / "exported")
-    exported = StockChain(tmp_path / "exported")
-    assert exported.label_names == [str(name) for name in model._output_names]
-    found, expected = exported.predict(rows), model.predict(rows)
-    assert found.dtype == expected.dtype
+    to_stock(model, tmp_path / "exported.ubj")
+    exported = xgb.Booster(model_file=tmp_path / "exported.ubj")
+    names = json.loads(exported.attr("label_names"))
+    assert names == [str(name) for name in model._output_names]
+    codes = model._check_X(rows)
+    found = exported.inplace_predict(codes, validate_features=False, strict_shape=True)
     if isinstance(model, MultiClassXGBClassifier):
-        np.testing.assert_array_equal(found, expected)
-        proba = exported.predict_proba(rows)
-        np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=0, atol=1e-6)
+        np.testing.assert_allclose(found, model.predict_proba(rows), rtol=0, atol=1e-6)
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
-        with pytest.raises(TypeError, match="predicts numbers, not probabilities"):
-            exported.predict_proba(rows)
-
-
-@pytest.mark.parametrize(
-    ("name", "setting", "value"),
-    [
-        ("targets", "output", "numbers"),
-        ("targets", "output", "classes"),
-        ("targets", "one_target", True),
-        ("targets", "classes", {"dtype": "<i8", "values": [0, 1]}),
-        ("classes", "classes", None),
-        ("classes", "classes", {"dtype": "<U4", "values": ["high", "low"]}),
-        ("classes", "rounds", [["0" * 64], ["0" * 64]]),
-    ],
-)
-def test_settings_of_exports_that_do_not_fit(name, setting, value, tmp_path):
-    to_stock(OF_NUMBERS[name], tmp_path / "exported")
-    path = tmp_path / "exported" / "chain.json"
-    settings = json.loads(path.read_text("utf-8")) | {setting: value}
-    path.write_text(json.dumps(settings), "utf-8")
-    with pytest.raises(ExportError, match="which to_stock does not write"):
-        StockChain(tmp_path / "exported")
-
-
-def test_boosters_of_exports_that_have_other_outputs(tmp_path):
-    to_stock(OF_NUMBERS["targets"], tmp_path / "exported")
-    path = tmp_path / "exported" / "chain.json"
-    settings = json.loads(path.read_text("utf-8")) | {"label_names": ["a", "b", "c"]}
-    path.write_text(json.dumps(settings), "utf-8")
-    with pytest.raises(ExportError, match=r"has 2 outputs; chain\.json names 3"):
-        StockChain(tmp_path / "exported").predict(NUMBERS)
+        np.testing.assert_allclose(found, model.predict(rows).reshape(found.shape), rtol=1e-6)
 
 
 @pytest.mark.parametrize("export", [to_onnx, to_forest, CompiledModel])

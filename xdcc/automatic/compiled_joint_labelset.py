@@ -33,6 +33,7 @@ class CompiledJointLabelset(Decides):
         The attributes of `JointLabelset`.
     """
 
+    name: ClassVar[str] = "joint_labelset"
     booster: Annotated[CompiledBooster, Of(n_outputs="constant.n_varied")]
     constant: ConstantLabels
     known: Annotated[KnownLabelsets, Of(n_labels="constant.n_varied")]

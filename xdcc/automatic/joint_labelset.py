@@ -66,7 +66,7 @@ class JointLabelset(Rule):
         Weight of the logarithm of a labelset's frequency.
     """
 
-    name: ClassVar[str] = "joint_labelset"
+    name: ClassVar[str] = CompiledJointLabelset.name
     booster: xgb.Booster = field(repr=False)
     constant: ConstantLabels = field(repr=False)
     known: Annotated[KnownLabelsets, Of(n_labels="constant.n_varied")] = field(repr=False)

@@ -25,7 +25,7 @@ from xdcc.prediction.predictors import (
 
 
 @dataclass(frozen=True, eq=False)
-class PartlyFlatMargins:
+class PartlyFlatMargins(MarginSource):
     """Margins of a mixture of which not all members have a flat form.
 
     Attributes

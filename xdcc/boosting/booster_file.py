@@ -65,7 +65,7 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
 
     A model of more than 2**24 features is refused unless its file has a byte for each.
 
-    :func:`~xdcc.serving.load_model`, :class:`~xdcc.serving.StockChain` and `xgb_model` of
+    :func:`~xdcc.serving.load_model` and `xgb_model` of
     :class:`~xdcc.boosting.MultiLabelXGBClassifier` check the files that they read.
 
     Examples

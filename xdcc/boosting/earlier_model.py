@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 
 from xdcc.boosting.booster_file import read_booster
+from xdcc.boosting.target_losses import trained_objectives
 
 if TYPE_CHECKING:
     from xdcc.boosting.single_booster import SingleBooster
@@ -16,8 +17,7 @@ def earlier_booster(xgb_model: Any, objectives: str, estimator: str) -> xgb.Boos
     """Return the booster that training continues from: the one given, or that of a file.
 
     Raises a TypeError for anything else, and a ValueError if there is no such file, it is not that
-    of a booster, or the name of its objective does not begin with `objectives`, as of an
-    `estimator`.
+    of a booster, or the booster has other `objectives` than an `estimator`.
     """
     if isinstance(xgb_model, xgb.Booster):
         booster = xgb_model
@@ -33,14 +33,23 @@ def earlier_booster(xgb_model: Any, objectives: str, estimator: str) -> xgb.Boos
             f"xgb_model is a {type(xgb_model).__name__}; it must be a fitted {estimator}, an "
             "xgboost.Booster or the file of one."
         )
-    objective: str = _learner(booster)["objective"]["name"]
-    if not objective.startswith(objectives):
-        wanted = f"one of '{objectives}*'" if objectives.endswith(":") else repr(objectives)
+    check_objectives(booster, objectives, estimator)
+    return booster
+
+
+def check_objectives(booster: xgb.Booster, objectives: str, estimator: str) -> None:
+    """Raise a ValueError if a booster was trained with other objectives than those of an estimator.
+
+    `objectives` are their names with commas between them, or a prefix that ends with a colon.
+    """
+    trained = ",".join(trained_objectives(booster))
+    is_prefix = objectives.endswith(":")
+    if not (trained.startswith(objectives) if is_prefix else trained == objectives):
+        wanted = f"one of '{objectives}*'" if is_prefix else repr(objectives)
         raise ValueError(
-            f"xgb_model was trained with the objective {objective!r}; it must be {wanted}, as that "
+            f"xgb_model was trained with the objective {trained!r}; it must be {wanted}, as that "
             f"of this {estimator} is."
         )
-    return booster
 
 
 def check_belongs(booster: xgb.Booster, estimator: "SingleBooster") -> None:

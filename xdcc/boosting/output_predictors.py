@@ -1,15 +1,34 @@
 """Predictors of boosters whose outputs are targets, or classes."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.prediction.predictors import BoosterPredictor, Outputs
 
 Link = Literal["identity", "log", "logit"]
+
+
+def probability(margins: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute the probabilities of log-odds, in XGBoost's precision.
+
+    Examples
+    --------
+    >>> probability(np.array([0, -1000], np.float32)).round(3)
+    array([0.5, 0. ], dtype=float32)
+    """
+    return np.asarray(1 / (1 + np.exp(np.minimum(-margins, np.float32(88.7)))))
+
+
+_INVERSE: Mapping[Link, Callable[[Any], Any]] = MappingProxyType(
+    {"identity": np.asarray, "log": np.exp, "logit": probability}
+)
 
 
 @stored
@@ -21,11 +40,15 @@ class TargetPredictor(BoosterPredictor):
     ----------
     layouts : list of Layout
         One.
-    link : {"identity", "log", "logit"}
-        Margins are this function of the targets.
+    links : list of {"identity", "log", "logit"}
+        The margins of each target are this function of it.
     """
 
-    link: Link
+    links: list[Link]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(len(self.links) == self.n_outputs, "links")
 
     def proba(self, outputs: Outputs) -> Outputs:
         """Raise a TypeError."""
@@ -33,11 +56,13 @@ class TargetPredictor(BoosterPredictor):
 
     def labels(self, outputs: Outputs) -> NDArray[Any]:
         """Compute targets, float64 of shape (n_samples, n_targets), in XGBoost's precision."""
-        if self.link == "log":
-            outputs = np.exp(outputs)
-        elif self.link == "logit":
-            outputs = 1 / (1 + np.exp(np.minimum(-outputs, np.float32(88.7))))
-        return outputs.astype(np.float64)
+        first, *others = set(self.links)
+        if not others:
+            return np.asarray(_INVERSE[first](outputs).astype(np.float64))
+        targets = outputs.astype(np.float64)
+        for j, link in enumerate(self.links):
+            targets[:, j] = _INVERSE[link](outputs[:, j])
+        return targets
 
 
 @stored

@@ -1,11 +1,10 @@
 """``MultiTargetXGBRegressor``: one booster whose trees predict all targets at once.
 
-XGBoost's own objectives, with the vector leaves of the plugin. Splits are searched on gradients in
-units of the targets, so that a target in large units does not drown the others; leaf values are in
-the units of Y.
+XGBoost's own objectives, one for all targets or one for each, with the vector leaves of the plugin.
+Splits are searched on gradients in units of the targets, so that a target in large units does not
+drown the others; leaf values are in the units of Y.
 """
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -19,7 +18,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.domains import Choice, Number, Switch
+from xdcc.base.checks import check_fit_weight
+from xdcc.base.domains import Choice, Either, Number, Switch, check_domain
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -27,10 +27,17 @@ from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
 from xdcc.base.learned import Learned
 from xdcc.base.output_form import TargetForm
+from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.boosting.output_predictors import Link, TargetPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
+from xdcc.boosting.target_losses import (
+    OF_MARGINS,
+    TARGET_OBJECTIVES,
+    TargetLosses,
+    trained_objectives,
+)
 
 OBJECTIVES = (
     "reg:squarederror",
@@ -45,12 +52,25 @@ OBJECTIVES = (
 """Losses that are sums over the targets: a target that is unknown adds nothing."""
 
 _LINKS: Mapping[str, Link] = {
+    "binary:logistic": "logit",
     "reg:gamma": "log",
     "reg:tweedie": "log",
     "count:poisson": "log",
     "reg:logistic": "logit",
 }
 """Link functions, where they are not the identity."""
+
+
+class _ObjectivesByName:
+    """Domain: objectives by the names of targets; the names are checked with the data."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a mapping."""
+        return isinstance(value, Mapping)
+
+    def __str__(self) -> str:
+        """Describe it."""
+        return "a dict of objectives by target"
 
 
 @stored
@@ -66,9 +86,12 @@ class MultiTargetXGBRegressor(RegressorMixin, SingleBooster):
     Parameters
     ----------
     objective : {"reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", \
-"reg:squaredlogerror", "reg:logistic", "reg:gamma", "reg:tweedie", "count:poisson"}, \
+"reg:squaredlogerror", "reg:logistic", "reg:gamma", "reg:tweedie", "count:poisson"} or dict, \
 default="reg:squarederror"
-        The loss, XGBoost's own.
+        The loss, XGBoost's own. Or a dict with an objective for each target by its name,
+        ``"binary:logistic"``, ``"reg:squarederror"`` or ``"reg:absoluteerror"``: yes/no targets
+        beside numbers. Y then holds 0 and 1 for ``"binary:logistic"``, and predictions are the
+        probabilities of 1.
     huber_slope : float, default=1.0
         Of ``"reg:pseudohubererror"``: residuals above it count about linearly. In units of Y.
     tweedie_variance_power : float, default=1.5
@@ -84,7 +107,9 @@ default="reg:squarederror"
     {n_jobs}
     eval_metric : str or list of str, default=None
         Metrics of XGBoost that are evaluated on `eval_set` in every boosting round, such as `rmse`
-        or `mae`, over all targets in the units of Y; by default that of the objective.
+        or `mae`, over all targets in the units of Y; by default that of the objective. None if each
+        target has its own objective: the metric is `relative_loss`, the mean over targets of
+        log-loss, squared or absolute error, each divided by that of a constant prediction.
     {stopping}
     {sparse_zeros}
     verbose : int, default=0
@@ -129,7 +154,7 @@ default="reg:squarederror"
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
-            "objective": Choice(OBJECTIVES),
+            "objective": Either(Choice(OBJECTIVES), _ObjectivesByName()),
             "huber_slope": Number(low=0, low_open=True),
             "tweedie_variance_power": Number(low=1, high=2, high_open=True),
             "scale_targets": Switch(),
@@ -138,7 +163,7 @@ default="reg:squarederror"
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
     _outputs_are = "targets"
 
-    objective: str = "reg:squarederror"
+    objective: str | Mapping[str, str] = "reg:squarederror"
     huber_slope: float = 1.0
     tweedie_variance_power: float = 1.5
     scale_targets: bool = True
@@ -174,6 +199,7 @@ default="reg:squarederror"
 (n_samples,)
             Finite numbers, or NaN where a target is unknown.
         {sample_weight}
+            With one objective for all targets, those of a row need the same weight, or 0.
         eval_set : sequence of pairs (X, Y), optional
             Data on which `eval_metric` is evaluated in every boosting round.
         xgb_model : MultiTargetXGBRegressor, xgboost.Booster or path-like, optional
@@ -188,7 +214,8 @@ default="reg:squarederror"
         ------
         ValueError
             If an argument is out of range or unknown, the data are not as described or not those of
-            `xgb_model`, or a target is unknown in every row or outside the domain of the objective.
+            `xgb_model`, or a target is unknown in every row, outside the domain of its objective or
+            not among the keys of a dict `objective`.
         TypeError
             If `xgb_model` is not a model.
         PluginMissingError
@@ -205,7 +232,8 @@ default="reg:squarederror"
         Returns
         -------
         float array of shape (n_samples, n_targets), or (n_samples,) if Y had one dimension
-            In the units of Y.
+            In the units of Y; probabilities of 1 for a target with the objective
+            ``"binary:logistic"``.
 
         {raises_in_predict}
         """
@@ -214,6 +242,8 @@ default="reg:squarederror"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean over the targets of R², the share of the variance that predictions explain.
+
+        Of probabilities it is their Brier score relative to that of a constant.
 
         Parameters
         ----------
@@ -257,20 +287,55 @@ default="reg:squarederror"
     def _verbosity(self) -> int:
         return 0
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        if isinstance(self.objective, Mapping) and self.eval_metric is not None:
+            raise ValueError(
+                f"eval_metric={self.eval_metric!r} with an objective for each target: it must be "
+                "None; the metric is 'relative_loss'."
+            )
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(len(self._links()) == self.n_targets_, "the objectives of the booster")
+
     @property
     def _objectives(self) -> str:  # type: ignore[override]
-        return self.objective
+        return self.objective if isinstance(self.objective, str) else ",".join(self._of_targets())
+
+    @property
+    def _takes_entry_weights(self) -> bool:  # type: ignore[override]
+        return isinstance(self.objective, Mapping)
+
+    def _of_targets(self) -> list[str]:
+        """List the objective of each target."""
+        if isinstance(self.objective, str):
+            return [self.objective] * self.n_targets_
+        return [self.objective[name] for name in self.target_names_]
+
+    def _links(self) -> list[Link]:
+        """List the link of each target, by the objectives of the booster."""
+        links = [_LINKS.get(name, "identity") for name in trained_objectives(self.booster_)]
+        return links * self.n_targets_ if len(links) == 1 else links
 
     def _make_predictor(self) -> TargetPredictor:
-        trained = json.loads(self.booster_.save_config())["learner"]["objective"]["name"]
-        return TargetPredictor([self._layout()], _LINKS.get(trained, "identity"))
+        return TargetPredictor([self._layout()], self._links())
+
+    def _losses(self, data: FitData) -> TargetLosses:
+        return TargetLosses(self._of_targets(), data)
+
+    def _boosted(
+        self, params: dict[str, Any], train: xgb.DMatrix, data: FitData, **arguments: Any
+    ) -> xgb.Booster:
+        if isinstance(self.objective, str):
+            return super()._boosted(params, train, data, **arguments)
+        if data.has_entry_weights:
+            train.set_weight(data.row_weight)  # those of entries are in the gradients
+        return self._losses(data).train(params, train, **arguments)
 
     def _of_objective(self, data: FitData) -> dict[str, Any]:
-        params: dict[str, Any] = {
-            "objective": self.objective,
-            "allow_unknown_labels": True,
-            **VECTOR_LEAVES,
-        }
+        params: dict[str, Any] = {"allow_unknown_labels": True, **VECTOR_LEAVES}
+        params |= {"objective": self.objective} if isinstance(self.objective, str) else OF_MARGINS
         if self.objective == "reg:pseudohubererror":
             params["huber_slope"] = self.huber_slope
         if self.objective == "reg:tweedie":
@@ -285,18 +350,20 @@ default="reg:squarederror"
         The root of sum g² / sum h at the mean m, the dispersion of a generalised linear model with
         the variance V(m): the standard deviation for squared error, and 1 for zeros and ones.
         """
-        known, weight = data.known, data.weight[:, np.newaxis]
-        weight = np.where(known, weight, 0.0)
-        Y = np.where(known, data.Y, 0.0).astype(np.float64)
+        weight = data.entry_weight
+        Y = np.where(data.known, data.Y, 0.0).astype(np.float64)
         total = weight.sum(axis=0)
         mean = (weight * Y).sum(axis=0) / total
         variance = (weight * (Y - mean) ** 2).sum(axis=0) / total
-        expected = {
+        expected_of = {
+            "binary:logistic": mean * (1 - mean),
             "count:poisson": mean,
             "reg:gamma": mean**2,
             "reg:tweedie": np.abs(mean) ** self.tweedie_variance_power,
             "reg:logistic": mean * (1 - mean),
-        }.get(self.objective, np.ones_like(mean))
+        }
+        ones, objectives = np.ones_like(mean), enumerate(self._of_targets())
+        expected = np.array([expected_of.get(name, ones)[j] for j, name in objectives])
         ratio = np.divide(variance, expected, out=np.ones_like(mean), where=expected > 0)
         # A target that is constant has no spread, and no gradient.
         scale = np.sqrt(ratio).astype(np.float32)
@@ -308,6 +375,12 @@ default="reg:squarederror"
     def _sketch(
         self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
     ) -> dict[str, int]:
+        if self.n_targets_ == 1:
+            return {"sketch_size": 0, "labels_per_tree": 0}
+        if isinstance(self.objective, Mapping):
+            by_rows = data._replace(sample_weight=data.row_weight)
+            return choose_sketch(params, by_rows, losses_of=self._losses)
+
         def loss_on(rows: FitData) -> Callable[[NDArray[np.float32]], float]:
             # Without it the race, too, goes by the units of targets.
             scale = np.asarray(params.get("target_scale", 1.0))
@@ -320,8 +393,6 @@ default="reg:squarederror"
 
             return loss
 
-        if self.n_targets_ == 1:
-            return {"sketch_size": 0, "labels_per_tree": 0}
         return choose_sketch(params, data, loss_on=loss_on)
 
     def _check_Y(self, Y: Any) -> FitData:
@@ -343,7 +414,27 @@ default="reg:squarederror"
             is_named=hasattr(Y, "columns"),
             is_single=len(LabelRows(Y).shape) == 1,
         )
-        return FitData(None, _finite(rows, names, "y"), None, output_form=form)
+        return FitData(None, self._targets(rows, names, "y"), None, output_form=form)
+
+    def _check_weight(self, sample_weight: Any, n_samples: int) -> NDArray[Any] | None:
+        form = self._output_form
+        return check_fit_weight(sample_weight, n_samples, form.names, is_named=form.is_named)
+
+    def _targets(self, rows: LabelRows, names: list[str], what: str) -> NDArray[np.float32]:
+        """Read targets, `(n_samples, n_targets)`, and compare them with the objectives by name."""
+        Y = _finite(rows, names, what)
+        if not isinstance(self.objective, Mapping):
+            return Y
+        _check_names(self.objective, names)
+        is_logistic = np.array([self.objective[name] == "binary:logistic" for name in names])
+        bad = is_logistic & ~((Y == 0) | (Y == 1) | np.isnan(Y))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"Target {names[column]!r} of {what} is {Y[row, column]} in row {row}; "
+                "with the objective 'binary:logistic' it must be 0 or 1, or NaN if it is unknown."
+            )
+        return Y
 
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
         listed = ", ".join(map(repr, data.output_form.names[unknown]))
@@ -362,9 +453,21 @@ default="reg:squarederror"
             raise ValueError(
                 f"{what} has {rows.shape[1]} targets, but in fit there were {len(names)}."
             )
-        checked = _finite(rows, names, what)
+        checked = self._targets(rows, names, what)
         check_consistent_length(X, checked)
         return checked
+
+
+def _check_names(objectives: Mapping[str, str], names: list[str]) -> None:
+    """Raise a ValueError unless there is one of `TARGET_OBJECTIVES` for each target."""
+    for name in names:
+        if name not in objectives:
+            raise ValueError(f"objective is a dict without an entry for target {name!r}.")
+    for name, objective in objectives.items():
+        if name not in names:
+            listed = ", ".join(map(repr, names))
+            raise ValueError(f"objective names {name!r}, but the targets are {listed}.")
+        check_domain(f"objective[{name!r}]", objective, Choice(TARGET_OBJECTIVES))
 
 
 def _target_rows(Y: Any) -> LabelRows:

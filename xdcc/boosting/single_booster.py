@@ -25,7 +25,7 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.state_checks import check_boosters, require
 from xdcc.base.stored_types import OPTIONAL
 from xdcc.base.threads import n_threads
-from xdcc.boosting.earlier_model import check_belongs, earlier_booster
+from xdcc.boosting.earlier_model import check_belongs, check_objectives, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
 from xdcc.prediction.builder import LayoutBuilder
@@ -162,7 +162,7 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     def _check_state(self) -> None:
         super()._check_state()
         require(len(self._output_names) == self._n_outputs > 0, "the names of outputs")
-        of_classes = self._objectives.startswith("multi:")
+        of_classes = self._outputs_are == "classes"
         n_outputs = self._n_outputs
         check_boosters([self.booster_], self.n_features_in_, n_outputs, of_classes=of_classes)
         n_rounds = self.booster_.num_boosted_rounds()
@@ -210,6 +210,7 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
             check_is_fitted(xgb_model)
             start = xgb_model._booster_that_predicts()
             data = self._continue_fit(xgb_model, X, Y, sample_weight)
+            check_objectives(start, self._objectives, type(self).__name__)
         else:
             data = self._begin_fit(X, Y, sample_weight)
             if xgb_model is not None:
@@ -225,9 +226,10 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
             params = self._settled(params, data, train)
             if metrics:
                 params["eval_metric"] = metrics
-            self.booster_ = xgb.train(
+            self.booster_ = self._boosted(
                 params,
                 train,
+                data,
                 num_boost_round=self.n_estimators,
                 evals=self._eval_matrices(eval_set),
                 evals_result=self.evals_result_,
@@ -245,6 +247,12 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
         if hasattr(self, "feature_names_in_"):
             # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
             self.booster_.feature_names = list(self.feature_names_in_)
+
+    def _boosted(
+        self, params: dict[str, Any], train: xgb.DMatrix, data: FitData, **arguments: Any
+    ) -> xgb.Booster:
+        """Train by `xgboost.train` with these `arguments`, on data and the matrix of them."""
+        return xgb.train(params, train, **arguments)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.boosting.out_of_fold import LogLoss
+from xdcc.boosting.target_losses import TargetLosses
 
 AUTO = "auto"
 """The value of `sketch_size` and `labels_per_tree` to be chosen from the data."""
@@ -62,6 +63,7 @@ def choose_sketch(
     matrix: xgb.DMatrix | None = None,
     *,
     loss_on: Callable[[FitData], Callable[[NDArray[np.float32]], float]] | None = None,
+    losses_of: Callable[[FitData], TargetLosses] | None = None,
     n_outputs: int | None = None,
 ) -> dict[str, int]:
     """Choose the numbers for what is ``"auto"``.
@@ -80,6 +82,8 @@ def choose_sketch(
     loss_on : callable, optional
         Makes the loss of some rows, a function of predictions for them. The rows are then left out
         of the race's training, whose outputs may be others than labels.
+    losses_of : callable, optional
+        Makes the losses of some rows, where XGBoost does not compute them; in place of `loss_on`.
     n_outputs : int, optional
         Number of outputs; by default of the columns of Y.
 
@@ -113,10 +117,12 @@ def choose_sketch(
         chosen["sketch_size"] = 1
     if params.get("labels_per_tree", params.get("sketch_size")) == AUTO:
         params = {**params, **chosen}
-        if loss_on is None:
-            held_out_loss = race(params, data, matrix)
-        else:
+        if losses_of is not None:
+            held_out_loss = row_race(params, data, lambda rows: losses_of(rows).loss, losses_of)
+        elif loss_on is not None:
             held_out_loss = row_race(params, data, loss_on)
+        else:
+            held_out_loss = race(params, data, matrix)
         n = data.Y.shape[1] if n_outputs is None else n_outputs
         chosen["labels_per_tree"] = _best_group_size(len(data.Y), n, held_out_loss)
     return chosen
@@ -191,6 +197,7 @@ def row_race(
     params: Mapping[str, Any],
     data: FitData,
     loss_on: Callable[[FitData], Callable[[NDArray[np.float32]], float]],
+    losses_of: Callable[[FitData], TargetLosses] | None = None,
 ) -> Iterator[HeldOutLoss]:
     """Leave rows out, and yield a function: their least loss by trees for this many outputs.
 
@@ -211,7 +218,11 @@ def row_race(
     train, test = data.take(rows[len(held_out) :]), data.take(held_out)
     n_threads = params.get("nthread")
     matrices = train.matrix(n_threads), test.matrix(n_threads)
-    yield _held_out_loss(params, *matrices, loss_on(test), False)
+    losses = None if losses_of is None else losses_of(train)
+    if losses is not None:
+        params = {**params, "base_score": losses.base_score.tolist()}
+    objective = None if losses is None else losses.gradients
+    yield _held_out_loss(params, *matrices, loss_on(test), False, objective)
 
 
 def _race_rows(params: Mapping[str, Any], n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -226,6 +237,7 @@ def _held_out_loss(
     test: xgb.DMatrix,
     loss: Callable[[NDArray[np.float32]], float],
     of_margins: bool,
+    objective: xgb.core.CustomObj | None = None,
 ) -> HeldOutLoss:
     """Make the function that trains for the race and returns the least loss of predictions."""
     # 0: no limit.
@@ -243,7 +255,7 @@ def _held_out_loss(
         )
         losses = []
         for round_ in range(RACE_ROUNDS):
-            booster.update(train, round_)
+            booster.update(train, round_, objective)
             predicted = booster.predict(test, output_margin=of_margins, strict_shape=True)
             losses.append(loss(predicted))
         return min(losses)

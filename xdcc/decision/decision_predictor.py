@@ -11,6 +11,7 @@ from xdcc.base.input_form import checked_rows
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Of
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.cuts import Floats
 from xdcc.decision.rule import Decides
 from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.kernels.logistic import expit
@@ -19,7 +20,7 @@ from xdcc.prediction.predictors import MarginSource, MixtureMargins, Outputs
 
 
 @dataclass(frozen=True, eq=False)
-class EstimatorMargins:
+class EstimatorMargins(MarginSource):
     """Calibrated means of the margins of classifiers that have no flat form.
 
     Attributes
@@ -35,6 +36,11 @@ class EstimatorMargins:
     estimators: Sequence[Any]
     calibration: LabelCalibration
     not_flat: str
+
+    def weights(self) -> tuple[list[Floats], Floats]:
+        """Return a factor of each classifier and what is added."""
+        slope, intercept = self.calibration.affine()
+        return [slope / len(self.estimators)] * len(self.estimators), intercept
 
     def margins(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins; None if X has to be checked. Classifiers decide on their threads."""

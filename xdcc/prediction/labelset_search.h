@@ -81,7 +81,7 @@ class LabelsetSearch {
   }
 
  private:
-  static constexpr std::int64_t kFew = 32;  // states
+  static constexpr std::int64_t kFew = 4;  // states; with more, evaluating a batch of 64 is quicker
 
   struct Node {
     std::int32_t child[2];  // 0: none yet

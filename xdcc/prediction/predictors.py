@@ -49,6 +49,13 @@ class MarginSource(Protocol):
     def margins(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins, (n_samples, n_labels); None if X has to be checked."""
 
+    def weights(self) -> tuple[list[Floats], Floats] | None:
+        """Return a factor of each model's margins and what is added to their sum, (n_labels,) each.
+
+        None if there is more to it than a sum.
+        """
+        return None
+
 
 def threads_for(X: Any, n_jobs: int | None) -> int:
     """Return the number of threads that predict rows."""
@@ -232,6 +239,18 @@ class MixtureMargins(WithKernels, MarginSource):
 
     def _side_by_side(self) -> Sequence[Layout]:
         return self.layouts[: max(len(self.shares), 1)]
+
+    def weights(self) -> tuple[list[Floats], Floats] | None:
+        """Return a factor of each model and what is added; None with a second level."""
+        if self.shares:
+            return None
+        [layout] = self.layouts
+        factors, added = [], layout.intercept
+        for member in layout.members:
+            scale = layout.slope * member.share
+            factors += [scale * member.slope / member.n_estimators] * member.n_estimators
+            added = added + scale * member.intercept
+        return factors, added
 
     def margins(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins; None if X has to be checked."""

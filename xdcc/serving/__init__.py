@@ -9,13 +9,13 @@ from xdcc.base.lazy_import import on_first_use
 from xdcc.boosting.booster_file import ModelFileError, check_booster, read_booster
 
 if TYPE_CHECKING:
+    from xdcc.serving.booster_for_stock import stock_booster
     from xdcc.serving.compiled import CompiledModel
     from xdcc.serving.loading import load_model
     from xdcc.serving.model_file import save_model
     from xdcc.serving.one_forest import to_forest
     from xdcc.serving.onnx_export import to_onnx
-    from xdcc.serving.stock_chain import StockChain
-    from xdcc.serving.stock_export import stock_booster, to_stock, to_treelite
+    from xdcc.serving.stock_export import to_stock, to_treelite
 else:
     __getattr__ = on_first_use(
         __name__,
@@ -24,8 +24,7 @@ else:
         save_model="model_file",
         to_forest="one_forest",
         to_onnx="onnx_export",
-        StockChain="stock_chain",
-        stock_booster="stock_export",
+        stock_booster="booster_for_stock",
         to_stock="stock_export",
         to_treelite="stock_export",
     )
@@ -33,7 +32,6 @@ else:
 __all__ = [
     "CompiledModel",
     "ModelFileError",
-    "StockChain",
     "check_booster",
     "load_model",
     "read_booster",

@@ -8,14 +8,14 @@ An array is stored as the bytes of a ``.npy`` file, without pickle. The size in 
 with the number of bytes before memory is allocated, and only plain types of numbers and text are
 accepted.
 
-:func:`write_synced` returns when the disk has all bytes, so that a file can be renamed when it is
-complete.
+:func:`write_whole` replaces a file when the disk has all bytes of the new one.
 """
 
 import io
 import math
 import os
 import sys
+import uuid
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -163,9 +163,17 @@ def check_values(array: NDArray[Any]) -> None:
         raise ValueError("an array of text has an invalid character")
 
 
-def write_synced(path: Path, content: bytes) -> None:
-    """Write a new file and wait until the disk has it; a full disk raises an OSError here."""
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, and rename it when the disk has all bytes.
+
+    An older file of that name is replaced. A full disk raises an OSError, and changes nothing.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -28,9 +28,9 @@ class CompiledModel:
         `DynamicChainClassifier`, `MultiLabelClassifier`, `DistilledClassifier`,
         `RandomDecisionTreeClassifier`, `BoomerClassifier`, `LaCovaCClassifier`,
         `LaCovaCForestClassifier`, `TunedDecisionClassifierCV` or `OrderFreeChainClassifier`. The
-        last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier` or
-        `LogisticLabels`, or `TunedDecisionClassifierCV` on a `DynamicChainClassifier`. The model
-        is not changed, and later changes to it have no effect.
+        last two have to be built on `MultiLabelXGBClassifier`, `SketchedExtraTreesClassifier`,
+        `LogisticLabels` or `DynamicChainClassifier`. The model is not changed, and later changes
+        to it have no effect.
     n_jobs : int or None, default=None
         Number of threads for batches, as in scikit-learn; None is all CPUs. It can be changed. 64
         rows and fewer are predicted by one thread.

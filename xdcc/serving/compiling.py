@@ -5,43 +5,9 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.automatic import MultiLabelClassifier
-from xdcc.boosting import (
-    MultiClassXGBClassifier,
-    MultiLabelXGBClassifier,
-    MultiTargetXGBRegressor,
-)
-from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free_prediction import OrderFreePredictor
-from xdcc.comparators.boomer import BoomerClassifier
-from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
-from xdcc.comparators.rdt import RandomDecisionTreeClassifier
-from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.decision.rule import CheckedRule
-from xdcc.distillation import DistilledClassifier
-from xdcc.prediction.predictors import MixtureMargins
-from xdcc.serving.compiled_estimator import EstimatorPredictor, shallow_copy
+from xdcc.prediction.predictors import PredictsByKernel
+from xdcc.serving.compiled_estimator import EstimatorPredictor, Served, shallow_copy
 from xdcc.serving.compiled_parts import CompiledParts
-
-_WITH_KERNELS = (
-    RandomDecisionTreeClassifier,
-    BoomerClassifier,
-    LaCovaCClassifier,
-    LaCovaCForestClassifier,
-)
-"""Estimators whose own kernels predict."""
-
-_SERVED = (
-    MultiLabelXGBClassifier,
-    MultiTargetXGBRegressor,
-    MultiClassXGBClassifier,
-    TunedDecisionClassifierCV,
-    MultiLabelClassifier,
-    DistilledClassifier,
-    DynamicChainClassifier,
-    OrderFreeChainClassifier,
-    *_WITH_KERNELS,
-)
 
 _FLAT_MEMBERS = "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels"
 
@@ -54,33 +20,28 @@ def compile_model(model: Any) -> CompiledParts:
             f"CompiledModel cannot compile the steps {', '.join(listed)} of a pipeline. Compile "
             "its last step, pipeline[-1], and give it what the others make of X."
         )
-    if type(model) not in _SERVED:
-        raise TypeError(
-            f"CompiledModel takes a fitted {', '.join(kind.__name__ for kind in _SERVED[:-1])} "
-            f"or {_SERVED[-1].__name__}, not "
-            f"{type(model).__module__}.{type(model).__name__}."
-        )
-    check_is_fitted(model)
     predictor: Any
-    if isinstance(model, _WITH_KERNELS):
-        predictor = EstimatorPredictor(shallow_copy(model))
-    else:
+    if isinstance(model, PredictsByKernel):
+        check_is_fitted(model)
         predictor = model._predictor()
         _check_is_flat(predictor)
+    elif isinstance(model, Served.__value__):
+        predictor = EstimatorPredictor(shallow_copy(model))
+    else:
+        raise TypeError(
+            "CompiledModel takes a fitted booster, chain, mixture or ensemble, or trees or rules "
+            "that have a kernel; its documentation lists the classes. It does not take "
+            f"{type(model).__module__}.{type(model).__name__}."
+        )
     return CompiledParts(model._input_form, model._output_form, predictor)
 
 
 def _check_is_flat(predictor: Any) -> None:
-    """Raise a TypeError if members of a model have no flat form."""
-    source, rule = (getattr(predictor, name, None) for name in ("source", "rule"))
-    if (not_flat := getattr(source, "not_flat", None)) is not None:
-        raise TypeError(f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {not_flat}.")
-    if isinstance(rule, CheckedRule):
-        raise TypeError(
-            f"CompiledModel serves decision rules that have a flat form, not {rule.not_flat}."
-        )
-    if isinstance(predictor, OrderFreePredictor) and not isinstance(source, MixtureMargins):
-        raise TypeError(
-            f"CompiledModel serves order-free chains on ensembles of {_FLAT_MEMBERS}, not of "
-            "DynamicChainClassifier."
-        )
+    """Raise a TypeError if members of a model, or its decision rule, have no flat form."""
+    source, rule = (
+        getattr(getattr(predictor, name, None), "not_flat", None) for name in ("source", "rule")
+    )
+    if source is not None:
+        raise TypeError(f"CompiledModel serves ensembles of {_FLAT_MEMBERS}, not of {source}.")
+    if rule is not None:
+        raise TypeError(f"CompiledModel serves decision rules that have a flat form, not {rule}.")

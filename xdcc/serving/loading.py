@@ -58,7 +58,7 @@ def load_model(
         If `max_bytes` is not a positive whole number.
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
-        a model for an XGBoost without it.
+        boosters for an XGBoost without it.
 
     Notes
     -----

@@ -20,7 +20,6 @@ read only if the caller trusts it (``pipeline_file.py``).
 import hashlib
 import json
 import os
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.stored import stored_name
 from xdcc.base.stored_types import with_article
 from xdcc.boosting.booster_file import ModelFileError
-from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
+from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_whole
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_file import COMPILED, compiled_content
 from xdcc.serving.earlier_format import with_forms
@@ -116,13 +115,8 @@ def save_model(
     """
     content = compiled_content(model) if isinstance(model, CompiledModel) else _archive(model)
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
-        try:
-            write_synced(temporary, content)
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(target, content)
     except OSError as error:
         raise ModelFileError(f"{target} cannot be written: {error}") from error
 

@@ -1,30 +1,27 @@
 """``to_forest``: the boosters of a model as one.
 
-The margins of a model of boosters are a weighted sum of theirs (:mod:`xdcc.serving.margin_sum`),
-and those of a booster are a sum over its trees. So all trees together, with their leaves multiplied
-by the weights, are a booster with the margins of the model. Starts, intercepts and trees without a
-test are added up in one tree that has a single leaf: as a `base_score`, a probability in single
-precision, a large margin would lose digits.
+A single booster is rewritten for stock XGBoost. The margins of a model of several are a weighted
+sum of theirs, and those of a booster are a sum over its trees. So all trees together, with their
+leaves multiplied by the weights, are a booster with the margins of the model. Starts, intercepts
+and trees without a test are added up in one tree that has a single leaf: as a `base_score`, a
+probability in single precision, a large margin would lose digits.
 """
 
 import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.boosting import (
-    MultiClassXGBClassifier,
-    MultiLabelXGBClassifier,
-    MultiTargetXGBRegressor,
-)
+from xdcc.base.estimator import CheckedEstimator
 from xdcc.boosting.booster_file import read_booster
-from xdcc.boosting.single_booster import SingleBooster
+from xdcc.boosting.target_losses import has_own_objectives
 from xdcc.decision.cuts import Floats
-from xdcc.serving.margin_sum import Part, has_second_level, margin_sum
+from xdcc.decision.deciders import RuleClassifier
+from xdcc.prediction.booster_trees import start_margins
+from xdcc.serving.booster_for_stock import stock_booster
 
 _INSTEAD = "use CompiledModel, to_onnx or save_model"
 
@@ -47,8 +44,9 @@ def to_forest(model: Any) -> xgb.Booster:
     xgboost.Booster
         With the objective ``binary:logistic``. ``predict(data, output_margin=True)`` gives the
         calibrated log-odds of the model, `(n_samples, n_labels)`, and `predict` their
-        probabilities. Margins are sums in single precision: they differ from those of the model by
-        its rounding, less than 1e-5 for a few thousand trees. The decision rule is not part of it:
+        probabilities. Margins of a MultiLabelXGBClassifier are equal bit for bit. Those of several
+        boosters are sums in single precision: they differ from those of the model by its rounding,
+        less than 1e-5 for a few thousand trees. The decision rule is not part of it:
         ``model.rule_.predict`` makes labels of the probabilities. Categories are expected as their
         positions in `categories_` of the boosters. A booster of targets or classes keeps its own
         objective: `predict` gives targets, `(n_samples, n_targets)`, or the probabilities of the
@@ -59,7 +57,8 @@ def to_forest(model: Any) -> xgb.Booster:
     TypeError
         If the model, or one of its members, is not a booster: forests and linear models are not
         sums of log-odds over trees, the rounds of a chain depend on each other, and so does the
-        second level of a mixture. The message names it and what to use.
+        second level of a mixture. Or if targets have different objectives. The message names it and
+        what to use.
     NotFittedError
         Before `fit`.
 
@@ -75,97 +74,81 @@ def to_forest(model: Any) -> xgb.Booster:
     >>> (model.rule_.predict(forest.inplace_predict(data.X)) == model.predict(data.X)).all()
     np.True_
     """
-    if isinstance(model, MultiTargetXGBRegressor | MultiClassXGBClassifier):
-        check_is_fitted(model)
-        return model._booster_that_predicts()
-    total = margin_sum(model, why_no_booster)
-    found = scaled_trees(total.parts)
-    joined = _read(total.parts[0].model)  # names and types of features are the same in all
-    learner = joined["learner"]
-    learner["learner_model_param"]["base_score"] = json.dumps(
-        [0.5] * len(found.start), separators=(",", ":")
-    )
-    learner["attributes"] = {}
-    learner["objective"] = {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}}
-    _put_trees(joined, [single_leaf(total.intercept + found.start), *found.trees])
-    return read_booster(json.dumps(joined).encode())
+    if not isinstance(model, CheckedEstimator):
+        raise _not_a_booster(model)
+    check_is_fitted(model)
+    if hasattr(model, "_booster_that_predicts"):
+        if has_own_objectives(model.booster_):
+            raise TypeError(
+                "Each target has an objective of its own, so the booster alone predicts margins: "
+                f"{_INSTEAD}."
+            )
+        return stock_booster(model._booster_that_predicts())
+    forest = _Forest(np.zeros(model.n_labels_))
+    forest.add(model, np.ones(model.n_labels_))
+    return forest.booster()
 
 
-def why_no_booster(member: Any) -> str | None:
-    """Say why a member of a model is not a sum over trees; None if it is."""
-    if type(member) is MultiLabelXGBClassifier:
-        return None
-    if has_second_level(member):
-        return (
-            "The MultiLabelClassifier has a second level (stacked_), a booster on the margins of "
-            f"its members, so its margins are not a sum over trees: {_INSTEAD}"
-        )
-    return (
-        f"{type(member).__name__} is not a booster: a forest of boosters holds those of "
+def _not_a_booster(model: Any) -> TypeError:
+    return TypeError(
+        f"{type(model).__name__} is not a booster: a forest of boosters holds those of "
         "MultiLabelXGBClassifier, alone or in a TunedDecisionClassifierCV or MultiLabelClassifier. "
-        f"For others, {_INSTEAD}"
+        f"For others, {_INSTEAD}."
     )
 
 
-class ScaledTrees(NamedTuple):
-    """Trees of several boosters, whose leaves add up to margins.
+class _Forest:
+    """Trees of several boosters, whose leaves, with `start`, add up to margins."""
 
-    Attributes
-    ----------
-    trees : list of dict
-        As in XGBoost's JSON, each with a test.
-    start : float64 array of shape (n_labels,)
-        Margins that the trees are added to.
-    """
+    def __init__(self, start: Floats) -> None:
+        self._start = start
+        self._trees: list[dict[str, Any]] = []
+        self._like: dict[str, Any] = {}
 
-    trees: list[dict[str, Any]]
-    start: Floats
+    def add(self, model: Any, scale: Floats) -> None:
+        """Add the boosters of a fitted classifier, times `scale`, (n_labels,)."""
+        if hasattr(model, "_booster_that_predicts"):
+            self._add_booster(model._booster_that_predicts(), model.n_features_in_, scale)
+            return
+        if not isinstance(model, RuleClassifier):
+            raise _not_a_booster(model)
+        weights = model._predictor().source.weights()
+        if weights is None:
+            raise TypeError(
+                f"The margins of this {type(model).__name__} are not a sum over trees: it has a "
+                "second level (stacked_), a booster on the margins of its members, or members that "
+                f"are no boosters: {_INSTEAD}."
+            )
+        factors, added = weights
+        self._start += scale * added
+        for member, factor in zip(model._predictors(), factors, strict=True):
+            self.add(member, scale * factor)
 
-
-def scaled_trees(parts: Sequence[Part]) -> ScaledTrees:
-    """Collect the trees of boosters, with leaves that are multiplied by their scales.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        Fitted boosters.
-
-    Returns
-    -------
-    ScaledTrees
-    """
-    trees, start = [], np.zeros(len(parts[0].scale))
-    for model, scale in parts:
-        own, own_start = trees_of(model)
-        start += scale * own_start
-        for tree in own if scale.any() else ():
-            leaves = leaf_values(tree) * scale
+    def _add_booster(self, booster: xgb.Booster, n_features: int, scale: Floats) -> None:
+        # Names and types of features are the same in all boosters.
+        self._like = json.loads(booster.save_raw("json"))
+        self._start += scale * start_margins(booster, n_features)
+        for tree in self._like["learner"]["gradient_booster"]["model"]["trees"]:
+            leaves = _leaf_values(tree) * scale
             if len(tree["left_children"]) == 1:
-                start += leaves[0]
-            else:
+                self._start += leaves[0]
+            elif scale.any():
                 _put_leaves(tree, leaves.astype(np.float32))
-                trees.append(tree)
-    return ScaledTrees(trees, start)
+                self._trees.append(tree)
 
-
-def trees_of(model: SingleBooster) -> ScaledTrees:
-    """Read the trees of a booster as they are, those without a test, too, and what it starts from.
-
-    XGBoost says what it predicts with a leaf of zeros: NumPy's logarithm is rounded in another way.
-    """
-    read = _read(model)
-    trees = read["learner"]["gradient_booster"]["model"]["trees"]
-    _put_trees(read, [single_leaf(np.zeros(model._n_outputs))])
-    row = np.zeros((1, model.n_features_in_), np.float32)
-    start = read_booster(json.dumps(read).encode()).inplace_predict(
-        row, predict_type="margin", validate_features=False
-    )
-    return ScaledTrees(trees, start.reshape(-1).astype(np.float64))
-
-
-def _read(model: SingleBooster) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(model._booster_that_predicts().save_raw("json"))
-    return found
+    def booster(self) -> xgb.Booster:
+        """Make a booster of all trees."""
+        learner = self._like["learner"]
+        learner["learner_model_param"]["base_score"] = json.dumps(
+            [0.5] * len(self._start), separators=(",", ":")
+        )
+        learner["attributes"] = {}
+        learner["objective"] = {
+            "name": "binary:logistic",
+            "reg_loss_param": {"scale_pos_weight": "1"},
+        }
+        _put_trees(self._like, [_single_leaf(self._start), *self._trees])
+        return read_booster(json.dumps(self._like, ensure_ascii=False).encode())
 
 
 def _put_trees(read: dict[str, Any], trees: list[dict[str, Any]]) -> None:
@@ -181,12 +164,12 @@ def _put_trees(read: dict[str, Any], trees: list[dict[str, Any]]) -> None:
     }
 
 
-def is_leaf(tree: dict[str, Any]) -> NDArray[np.bool_]:
+def _is_leaf(tree: dict[str, Any]) -> NDArray[np.bool_]:
     """Tell which nodes of a tree in XGBoost's JSON are leaves, (n_nodes,)."""
     return np.array(tree["left_children"]) == -1
 
 
-def leaf_values(tree: dict[str, Any]) -> NDArray[np.float32]:
+def _leaf_values(tree: dict[str, Any]) -> NDArray[np.float32]:
     """Read the leaves of a tree in XGBoost's JSON, (n_leaves, n_labels).
 
     With several labels, the right child of a leaf is its row here. With one, a leaf has its value
@@ -195,7 +178,7 @@ def leaf_values(tree: dict[str, Any]) -> NDArray[np.float32]:
     if "leaf_weights" in tree:
         width = int(tree["tree_param"]["size_leaf_vector"])
         return np.array(tree["leaf_weights"], np.float32).reshape(-1, width)
-    return np.array(tree["split_conditions"], np.float32)[is_leaf(tree), np.newaxis]
+    return np.array(tree["split_conditions"], np.float32)[_is_leaf(tree), np.newaxis]
 
 
 def _put_leaves(tree: dict[str, Any], values: NDArray[np.float32]) -> None:
@@ -204,13 +187,13 @@ def _put_leaves(tree: dict[str, Any], values: NDArray[np.float32]) -> None:
         tree["leaf_weights"] = values.ravel().tolist()
     else:
         conditions = np.array(tree["split_conditions"], np.float32)
-        conditions[is_leaf(tree)] = values[:, 0]
+        conditions[_is_leaf(tree)] = values[:, 0]
         tree["split_conditions"] = conditions.tolist()
     # Optimal values of the nodes before scaling; prediction does not use them.
     tree["base_weights"] = [0.0] * len(tree["left_children"])
 
 
-def single_leaf(values: Floats) -> dict[str, Any]:
+def _single_leaf(values: Floats) -> dict[str, Any]:
     """Make a tree without a test."""
     in_leaf = values.astype(np.float32).tolist()
     n_labels = len(in_leaf)

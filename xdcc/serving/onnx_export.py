@@ -1,46 +1,50 @@
 """``to_onnx``: a model as operators of ONNX, from X to labels.
 
-Each booster is an operator of its own, with its trees as they are, in their order. Their sum is in
-single precision, as in XGBoost; everything after it is in double precision, as in the model. So a
-runtime that adds up trees one after the other finds the margins of the model. A second level, which
-compares them with thresholds, needs that.
+What is converted is the flat form of a model: the predictor of an estimator, or the arrays of one
+without. ``onnx_layout.py`` and ``onnx_chain.py`` have the operators for arrays, ``onnx_rules.py``
+those for decision rules.
 """
 
 import json
 from collections.abc import Sequence
+from functools import singledispatch
 from importlib.metadata import version
-from math import ceil, log2
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.mixture import Member
-from xdcc.base.margins import LIMITS
-from xdcc.boosting import (
-    MultiClassXGBClassifier,
-    MultiLabelXGBClassifier,
-    MultiTargetXGBRegressor,
-)
-from xdcc.boosting.output_predictors import TargetPredictor
-from xdcc.boosting.single_booster import SingleBooster
+from xdcc.base.estimator import CheckedEstimator
+from xdcc.boosting.output_predictors import ClassPredictor, TargetPredictor
+from xdcc.chain.flat_chain import ChainMargins, ChainPredictor
 from xdcc.decision import ThresholdClassifier
-from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
-from xdcc.decision.deciders import RuleClassifier
-from xdcc.forest import SketchedExtraTreesClassifier
-from xdcc.linear import LogisticLabels
-from xdcc.prediction.builder import LayoutBuilder
+from xdcc.decision.decision_predictor import DecisionPredictor, EstimatorMargins
+from xdcc.prediction.builder import LayoutBuilder, NotFlat
 from xdcc.prediction.layout import Layout
-from xdcc.serving.margin_sum import MarginSum, has_second_level, margin_sum
+from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
+from xdcc.serving.onnx_chain import add_chain, add_labels
 from xdcc.serving.onnx_graph import Graph
+from xdcc.serving.onnx_layout import (
+    Features,
+    add_affine,
+    add_booster,
+    add_frequencies,
+    add_layout,
+    add_log_odds,
+    add_logit,
+)
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
-from xdcc.serving.onnx_trees import Nodes, add_trees, known_shares, tree_nodes
 
-_MEMBERS = (MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels)
+_TYPES = {
+    "labels": np.int64,
+    "probabilities": np.float32,
+    "margins": np.float32,
+    "targets": np.float32,
+}
+
+type Outputs = dict[str, tuple[str, int]]
+"""Names and numbers of columns of what a model predicts."""
 
 
 def to_onnx(model: Any) -> Any:
@@ -49,9 +53,9 @@ def to_onnx(model: Any) -> Any:
     Parameters
     ----------
     model : estimator
-        A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier or LogisticLabels; a
-        TunedDecisionClassifierCV or ThresholdClassifier around one of these; a
-        MultiLabelClassifier or a DistilledClassifier; a MultiTargetXGBRegressor or a
+        A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels or
+        DynamicChainClassifier; a TunedDecisionClassifierCV or ThresholdClassifier around one of
+        these; a MultiLabelClassifier or a DistilledClassifier; a MultiTargetXGBRegressor or a
         MultiClassXGBClassifier. It is not changed.
 
     Returns
@@ -70,8 +74,8 @@ def to_onnx(model: Any) -> Any:
     Raises
     ------
     TypeError
-        If the graph cannot hold the model; the message names what: a chain, a category, the rule
-        "joint_labelset", another estimator.
+        If the graph cannot hold the model; the message names what: a category, an order-free
+        chain, the rule "joint_labelset", another estimator.
     NotFittedError
         Before `fit`.
     ImportError
@@ -90,7 +94,8 @@ def to_onnx(model: Any) -> Any:
     that is rounded in another way may be on the other side, and the row then gets another leaf of a
     tree. A runtime that adds up trees one after the other, in their order, as onnxruntime does with
     ``intra_op_num_threads=1``, rounds as XGBoost does. With several threads few rows are off by a
-    leaf.
+    leaf. A chain compares probabilities of a round with each other: with one thread it predicts
+    the same as the model, bit for bit; with several, few rows may take another order of labels.
 
     Examples
     --------
@@ -104,92 +109,137 @@ def to_onnx(model: Any) -> Any:
     >>> (labels == model.predict(data.X)).all()
     np.True_
     """
-    graph = Graph()
-    if type(model) in (MultiTargetXGBRegressor, MultiClassXGBClassifier):
-        return _of_outputs(graph, model)
-    inner = model
-    if type(model) is ThresholdClassifier:
-        check_is_fitted(model, "thresholds_")
-        inner = model.estimator_
-    total = margin_sum(inner, _why_not)
-    n_labels = inner.n_labels_
-    X = graph.input("X", np.float32, inner.n_features_in_)
-    margins = _add_margins(graph, X, total)
-    proba = _add_proba(graph, X, inner, margins)
-    if inner is not model:
-        labels = add_thresholds(graph, proba, model.thresholds_)
-    elif isinstance(model, RuleClassifier):
-        labels = add_rule(graph, model.rule_, margins, n_labels)
-        labels = _with_constants(graph, labels, model.calibration_.constant.value, np.int64)
-    else:
-        labels = add_thresholds(graph, proba, 0.5)
-    graph.output("labels", labels, np.int64, n_labels)
-    graph.output("probabilities", proba, np.float32, n_labels)
-    graph.output("margins", margins, np.float32, n_labels)
-    return _named(graph, model, inner, inner.label_names_)
-
-
-def _of_outputs(graph: Graph, model: MultiTargetXGBRegressor | MultiClassXGBClassifier) -> Any:
-    """Convert a model of targets or of classes."""
+    if not isinstance(model, CheckedEstimator):
+        raise _no_form(model, "it is not an estimator of xdcc")
     check_is_fitted(model)
-    reason = _why_no_numbers(model)
-    if reason is not None:
-        raise TypeError(f"{reason}.")
-    margins = _add_booster(graph, graph.input("X", np.float32, model.n_features_in_), model)
-    predictor: Any = model._predictor()
-    if isinstance(predictor, TargetPredictor):
-        inverse = {"log": "Exp", "logit": "Sigmoid", "identity": "Identity"}[predictor.link]
-        graph.output("targets", graph.add(inverse, margins), np.float32, model._n_outputs)
+    _refuse_categories(model)
+    graph = Graph()
+    values = of_boosters = graph.input("X", np.float32, model.n_features_in_)
+    if model._input_form.is_sparse:
+        zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
+        of_boosters = graph.add("Where", graph.add("Equal", values, zero), missing, values)
+    X = Features(values, of_boosters)
+    if isinstance(model, ThresholdClassifier):
+        found = _outputs_of(model.estimator_, graph, X)
+        proba, n_labels = found["probabilities"]
+        found["labels"] = add_thresholds(graph, proba, model.thresholds_), n_labels
     else:
-        best = graph.add("ArgMax", margins, axis=1, keepdims=1)
-        graph.output("labels", best, np.int64, 1)
-        proba = graph.add("Softmax", margins, axis=1)
-        graph.output("probabilities", proba, np.float32, model._n_outputs)
-    return _named(graph, model, model, model._output_names)
-
-
-def _named(graph: Graph, model: Any, inner: Any, label_names: Any) -> Any:
-    """Make the model of a graph, with the names of labels and features."""
-    names = {"label_names": label_names}
-    if hasattr(inner, "feature_names_in_"):
-        names["feature_names"] = inner.feature_names_in_
-    properties = {key: json.dumps([str(name) for name in found]) for key, found in names.items()}
+        found = _outputs_of(model, graph, X)
+    for name, (value, n_columns) in found.items():
+        graph.output(name, value, _TYPES[name], n_columns)
+    n_outputs = max(n_columns for _, n_columns in found.values())
+    names = {"label_names": model._output_form.column_names(2, n_outputs)}
+    if hasattr(model, "feature_names_in_"):
+        names["feature_names"] = model.feature_names_in_
+    properties = {key: json.dumps([str(name) for name in each]) for key, each in names.items()}
     return graph.model(type(model).__name__, version("xdcc"), properties)
 
 
-def _why_not(member: Any) -> str | None:
-    """Say why ONNX cannot hold a member of a model; None if it can."""
-    if has_second_level(member):
-        return next(filter(None, map(_why_not, member.estimators_)), None)
-    if type(member) not in _MEMBERS:
-        can = "boosters, extra trees, linear models, their mixtures and decision rules"
-        return f"{type(member).__name__} has no form as a graph of ONNX; to_onnx takes {can}"
-    return _why_no_numbers(member)
+def _no_form(model: Any, reason: object) -> TypeError:
+    return TypeError(
+        f"{type(model).__name__} has no form as a graph of ONNX ({reason}); to_onnx takes "
+        "boosters, extra trees, linear models, dynamic chains, their mixtures and decision rules."
+    )
 
 
-def _why_no_numbers(member: Any) -> str | None:
-    """Say that a column of X is categorical; None if none is."""
-    categories = getattr(member, "categories_", {})
-    if categories:
-        column = next(iter(categories))
-        names = getattr(member, "feature_names_in_", None)
+def _refuse_categories(model: CheckedEstimator) -> None:
+    """Raise a TypeError that names the first column with categories."""
+    for column in model._input_form.categories or ():
+        names = model._input_form.names
         named = f"Column {column}" if names is None else f"The column {str(names[column])!r}"
-        return f"{named} of X is categorical: trees of ONNX test numbers only"
-    if type(member) is SketchedExtraTreesClassifier:
-        discrete = np.flatnonzero(np.diff(member.forest_.category_start))
-        if len(discrete):
-            return f"Column {discrete[0]} of X has categories: trees of ONNX test numbers only"
-    return None
+        raise TypeError(f"{named} of X is categorical: trees of ONNX test numbers only.")
 
 
-def _add_proba(graph: Graph, X: str, model: Any, margins: str) -> str:
-    """Add probabilities, float64: those of extra trees are not the logistic function of margins."""
-    if type(model) is SketchedExtraTreesClassifier:
-        return _add_frequencies(graph, X, _forest_layout(model))
+def _outputs_of(model: Any, graph: Graph, X: Features) -> Outputs:
+    """Add the predictions of a fitted estimator."""
+    try:
+        if hasattr(model, "_predictor"):
+            return add_outputs(model._predictor(), graph, X)
+        if hasattr(model, "_add_to"):
+            builder = LayoutBuilder(model.n_features_in_, model.n_labels_)
+            nothing = np.zeros(model.n_labels_)
+            builder.add_member([model], 1.0, nothing + 1, nothing)
+            return add_outputs(builder.build((nothing + 1, nothing)), graph, X)
+    except NotFlat as reason:
+        raise _no_form(model, reason) from reason
+    raise _no_form(model, "it has no flat form")
+
+
+@singledispatch
+def add_outputs(flat: Any, graph: Graph, X: Features) -> Outputs:
+    """Add what a predictor predicts, or the flat model of an estimator without one."""
+    raise NotFlat("its search for labelsets is not a fixed sequence of operators")
+
+
+@add_outputs.register
+def _(layout: Layout, graph: Graph, X: Features) -> Outputs:
+    if not layout.trees:
+        return _of_margins(graph, layout.n_outputs, add_layout(graph, X, layout))
+    [forest] = layout.trees  # its probabilities are not the logistic function of its log-odds
+    proba = add_frequencies(graph, X, layout, forest)
+    margins = add_log_odds(graph, proba, layout, forest)
+    return _of_labels(layout.n_outputs, add_thresholds(graph, proba, 0.5), proba, margins)
+
+
+@add_outputs.register
+def _(predictor: BoosterPredictor, graph: Graph, X: Features) -> Outputs:
+    return _of_margins(graph, predictor.n_outputs, _add_only_booster(graph, X, predictor))
+
+
+@add_outputs.register
+def _(predictor: TargetPredictor, graph: Graph, X: Features) -> Outputs:
+    targets = margins = _add_only_booster(graph, X, predictor)
+    links = np.array(predictor.links)
+    for link, inverse in {"log": "Exp", "logit": "Sigmoid"}.items():
+        if (links == link).any():
+            mask = graph.constant(links == link)
+            targets = graph.add("Where", mask, graph.add(inverse, margins), targets)
+    return {"targets": (targets, predictor.n_outputs)}
+
+
+@add_outputs.register
+def _(predictor: ClassPredictor, graph: Graph, X: Features) -> Outputs:
+    margins = _add_only_booster(graph, X, predictor)
+    best = graph.add("ArgMax", margins, axis=1, keepdims=1)
+    proba = graph.add("Softmax", margins, axis=1)
+    return {"labels": (best, 1), "probabilities": (proba, predictor.n_outputs)}
+
+
+@add_outputs.register
+def _(predictor: ChainPredictor, graph: Graph, X: Features) -> Outputs:
+    [layout] = predictor.layouts
+    assert layout.chain is not None
+    proba = add_chain(graph, X, layout)
+    labels = add_labels(graph, proba, layout.chain)
+    proba = graph.cast(proba, np.float64)
+    return _of_labels(predictor.n_outputs, labels, proba, add_logit(graph, proba))
+
+
+@add_outputs.register
+def _(predictor: DecisionPredictor, graph: Graph, X: Features) -> Outputs:
+    n_labels, constant = predictor.n_outputs, predictor.constant
+    margins = add_margins(predictor.source, graph, X)
+    proba = _with_constants(graph, graph.add("Sigmoid", margins), constant.proba, np.float64)
+    labels = add_rule(predictor.rule, graph, margins, n_labels)
+    labels = _with_constants(graph, labels, constant.value, np.int64)
+    return _of_labels(n_labels, labels, proba, margins)
+
+
+def _of_margins(graph: Graph, n_labels: int, margins: str) -> Outputs:
+    """Add probabilities and labels that follow from margins alone."""
     proba = graph.add("Sigmoid", margins)
-    if isinstance(model, RuleClassifier):
-        return _with_constants(graph, proba, model.calibration_.constant.proba, np.float64)
-    return proba
+    return _of_labels(n_labels, add_thresholds(graph, proba, 0.5), proba, margins)
+
+
+def _of_labels(n_labels: int, labels: str, proba: str, margins: str) -> Outputs:
+    found = {"labels": labels, "probabilities": proba, "margins": margins}
+    return {name: (value, n_labels) for name, value in found.items()}
+
+
+def _add_only_booster(graph: Graph, X: Features, predictor: BoosterPredictor) -> str:
+    """Add the margins of a single booster, float64."""
+    [layout] = predictor.layouts
+    return graph.cast(add_booster(graph, X, layout, layout.trees[0]), np.float64)
 
 
 def _with_constants(graph: Graph, values: str, constant: Floats, dtype: type) -> str:
@@ -198,64 +248,46 @@ def _with_constants(graph: Graph, values: str, constant: Floats, dtype: type) ->
     if varied.all():
         return values
     replacement = graph.constant(np.where(varied, 0, constant).astype(dtype))
-    return graph.add("Where", graph.constant(varied), graph.cast(values, dtype), replacement)
+    return str(graph.add("Where", graph.constant(varied), graph.cast(values, dtype), replacement))
 
 
-def _add_margins(graph: Graph, X: str, total: MarginSum) -> str:
-    """Add the margins of a model, float64 of shape (n_samples, n_labels)."""
-    n_rows = graph.add("Slice", graph.add("Shape", X), *(graph.constant([i]) for i in (0, 1)))
-    n_labels = graph.constant([len(total.intercept)])
-    shape = graph.add("Concat", n_rows, n_labels, axis=0)
-    terms = [graph.add("Expand", graph.constant(total.intercept, np.float64), shape)]
-    for model, scale in total.parts:
-        if scale.any():
-            own = _add_margins_of(graph, X, model)
-            terms.append(graph.add("Mul", own, graph.constant(scale, np.float64)))
-    return graph.add("Sum", *terms)
+@singledispatch
+def add_margins(source: Any, graph: Graph, X: Features) -> str:
+    """Add calibrated margins, float64 of shape (n_samples, n_labels)."""
+    raise NotFlat(source.not_flat)
 
 
-def _add_margins_of(graph: Graph, X: str, model: Any) -> str:
-    """Add the margins of one estimator, float64."""
-    if type(model) is MultiLabelXGBClassifier:
-        return _add_booster(graph, X, model)
-    if type(model) is SketchedExtraTreesClassifier:
-        return _add_forest(graph, X, model)
-    if type(model) is LogisticLabels:
-        return _add_linear(graph, X, model)
-    return _add_two_levels(graph, X, model)
-
-
-def _add_booster(graph: Graph, X: str, model: SingleBooster) -> str:
-    """Add the sum over a start and trees, in their order, float64."""
-    if getattr(model, "sparse_X_", False):
-        zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
-        X = graph.add("Where", graph.add("Equal", X, zero), missing, X)
-    layout = model._layout()
-    [part] = layout.trees
-    values = np.vstack((layout.leaf_value.reshape(-1, layout.width), part.start))
-    # The start is a tree of a single leaf, before all others.
-    nodes = tree_nodes(layout, np.append(~(len(values) - 1), layout.root))
-    return graph.cast(add_trees(graph, X, nodes, values[:, : layout.n_labels]), np.float64)
-
-
-def _add_two_levels(graph: Graph, X: str, model: MultiLabelClassifier) -> str:
-    """Add the margins of a mixture with a second level, see `MixtureMargins`."""
-    of_members = [_add_member(graph, X, member) for member in model.members_]
-    mixed = _weighted(graph, [member.share for member in model.members_], of_members)
+@add_margins.register
+def _(source: MixtureMargins, graph: Graph, X: Features) -> str:
+    *members, last = source.layouts
+    if not members:
+        return add_layout(graph, X, last)
+    of_members = [add_layout(graph, X, layout) for layout in members]
     features = graph.cast(graph.add("Concat", *of_members, axis=1), np.float32)
-    for level in model.stacked_:
-        own = _add_member(graph, features, level)
-        mixed = _weighted(graph, [1 - level.share, level.share], [mixed, own])
-    return _calibrated(graph, model.calibration_, mixed)
+    own = add_layout(graph, Features(features, features), last)
+    mixed = _weighted(graph, source.shares, of_members)
+    return _weighted(graph, [1 - source.second_share, source.second_share], [mixed, own])
 
 
-def _add_member(graph: Graph, X: str, member: Member) -> str:
-    """Add calibrated margins of a member, in the same order of operations as the model."""
-    summed = graph.add(
-        "Sum", *(_add_margins_of(graph, X, estimator) for estimator in member.estimators)
-    )
-    number = graph.constant(len(member.estimators), np.float64)
-    return _calibrated(graph, member.calibration, graph.add("Div", summed, number))
+@add_margins.register
+def _(source: ChainMargins, graph: Graph, X: Features) -> str:
+    probas = [graph.cast(add_chain(graph, X, layout), np.float64) for layout in source.layouts]
+    return _calibrated(graph, source, [add_logit(graph, proba) for proba in probas])
+
+
+@add_margins.register
+def _(source: EstimatorMargins, graph: Graph, X: Features) -> str:
+    found = [_outputs_of(estimator, graph, X)["margins"] for estimator in source.estimators]
+    return _calibrated(graph, source, [margins for margins, _ in found])
+
+
+def _calibrated(
+    graph: Graph, source: ChainMargins | EstimatorMargins, margins: Sequence[str]
+) -> str:
+    """Add the calibrated mean of margins."""
+    number = graph.constant(len(margins), np.float64)
+    mean = graph.add("Div", graph.add("Sum", *margins), number)
+    return add_affine(graph, mean, *source.calibration.affine())
 
 
 def _weighted(graph: Graph, shares: Sequence[float], margins: Sequence[str]) -> str:
@@ -264,93 +296,4 @@ def _weighted(graph: Graph, shares: Sequence[float], margins: Sequence[str]) -> 
         graph.add("Mul", each, graph.constant(share, np.float64))
         for share, each in zip(shares, margins, strict=True)
     )
-    return graph.add("Sum", *terms)
-
-
-def _calibrated(graph: Graph, calibration: LabelCalibration, margins: str) -> str:
-    """Add the operators of `LabelCalibration.margins`."""
-    scaled = graph.add("Mul", margins, graph.constant(calibration.slope, np.float64))
-    shifted = graph.add("Add", scaled, graph.constant(calibration.intercept, np.float64))
-    constant = calibration.constant
-    return _with_constants(graph, shifted, logit(constant.proba), np.float64)
-
-
-def _add_forest(graph: Graph, X: str, model: SketchedExtraTreesClassifier) -> str:
-    """Add smoothed log-odds, see `SketchedExtraTreesClassifier._margins`."""
-    layout = _forest_layout(model)
-    n_trees = len(layout.root)
-    share = graph.constant(n_trees / (n_trees + 1), np.float64)
-    of_mean = graph.constant(layout.trees[0].mean / (n_trees + 1), np.float64)
-    frequencies = _add_frequencies(graph, X, layout)
-    proba = graph.add("Add", graph.add("Mul", frequencies, share), of_mean)
-    limits = (graph.constant(limit, np.float64) for limit in LIMITS)
-    proba = graph.add("Clip", proba, *limits)
-    absent = graph.add("Sub", graph.constant(1, np.float64), proba)
-    return graph.add("Log", graph.add("Div", proba, absent))
-
-
-def _forest_layout(model: SketchedExtraTreesClassifier) -> Layout:
-    """Flatten a forest."""
-    builder = LayoutBuilder(model.n_features_in_, model.n_labels_)
-    model._add_to(builder)
-    return builder.build(None)
-
-
-def _add_frequencies(graph: Graph, X: str, layout: Layout) -> str:
-    """Add mean frequencies of the labels in the leaves of a forest, float64, see `mean_proba`."""
-    nodes, n_trees = tree_nodes(layout, layout.root), len(layout.root)
-    shape = len(layout.leaf_start) - 1, 2 * layout.n_labels
-    shares = sparse.csr_array((layout.leaf_share, layout.leaf_label, layout.leaf_start), shape)
-    of_positive = shares[:, : layout.n_labels]
-    of_known = known_shares(shares[:, layout.n_labels :])
-    one = graph.constant(1, np.float64)
-    if of_known is None:
-        summed = _add_shares(graph, X, nodes, of_positive, n_trees)
-        mean = graph.add("Div", summed, graph.constant(n_trees, np.float64))
-        return graph.add("Min", mean, one)
-    both = sparse.csr_array(sparse.hstack((of_positive, of_known)))
-    summed = _add_shares(graph, X, nodes, both, n_trees)
-    positive, known = graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2)
-    is_known = graph.add("Greater", known, graph.constant(0, np.float64))
-    weight = graph.add("Where", is_known, known, one)
-    mean = graph.add("Min", graph.add("Div", positive, weight), one)
-    return graph.add("Where", is_known, mean, graph.constant(layout.trees[0].mean, np.float64))
-
-
-def _add_shares(graph: Graph, X: str, nodes: Nodes, shares: sparse.csr_array, n_trees: int) -> str:
-    """Add sums over trees of numbers from 0 to 1, float64.
-
-    The operator adds in single precision. So each number is a multiple of `step`, sums of which are
-    not rounded, and a small rest.
-    """
-    step = 2.0 ** (ceil(log2(n_trees)) - 23)
-    multiple = shares.copy()
-    multiple.data = np.round(shares.data / step) * step
-    rest = shares - multiple
-    rest.eliminate_zeros()
-    if not rest.nnz:
-        return graph.cast(add_trees(graph, X, nodes, multiple), np.float64)
-    both = sparse.csr_array(sparse.hstack((multiple, rest)))
-    summed = graph.cast(add_trees(graph, X, nodes, both), np.float64)
-    return graph.add("Add", *graph.add("Split", summed, axis=1, num_outputs=2, n_outputs=2))
-
-
-def _add_linear(graph: Graph, X: str, model: LogisticLabels) -> str:
-    """Add log-odds of a linear model, float64, see `LogisticLabels` and its `Columns`."""
-    columns = model._columns
-    missing = graph.add("IsNaN", X)
-    fill = graph.constant(columns.fill, np.float64)
-    complete = graph.add("Where", missing, fill, graph.cast(X, np.float64))
-    if columns.has_indicator.any():
-        marked = graph.constant(np.flatnonzero(columns.has_indicator), np.int64)
-        marks = graph.add("Gather", graph.cast(missing, np.float64), marked, axis=1)
-        complete = graph.add("Concat", complete, marks, axis=1)
-    margins = graph.add("MatMul", complete, graph.constant(model.coef_.T, np.float64))
-    if columns.text_like:
-        squares = graph.add("Mul", complete, complete)
-        weight = graph.constant(columns.scale[:, np.newaxis] ** 2, np.float64)
-        length = graph.add("Sqrt", graph.add("MatMul", squares, weight))
-        zero, one = graph.constant(0, np.float64), graph.constant(1, np.float64)
-        length = graph.add("Where", graph.add("Greater", length, zero), length, one)
-        margins = graph.add("Div", margins, length)
-    return graph.add("Add", margins, graph.constant(model.intercept_, np.float64))
+    return str(graph.add("Sum", *terms))

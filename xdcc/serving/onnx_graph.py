@@ -6,6 +6,7 @@ ONNX is imported when a graph is made: the package is an extra.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 OPSET = 18
 ML_OPSET = 3
@@ -86,6 +87,12 @@ class Graph:
         name: str = self.add("Cast", value, to=to)
         return name
 
+    def full(self, X: str, row: NDArray[Any]) -> str:
+        """Repeat a row for each row of a matrix."""
+        n_rows = self.add("Slice", self.add("Shape", X), self.constant([0]), self.constant([1]))
+        shape = self.add("Concat", n_rows, self.constant([len(row)]), axis=0)
+        return str(self.add("Expand", self.constant(row), shape))
+
     def input(self, name: str, dtype: type, n_columns: int) -> str:
         """Declare a matrix that the model takes, with any number of rows."""
         self._inputs.append(self._matrix(name, dtype, n_columns))
@@ -104,9 +111,9 @@ class Graph:
     def model(self, name: str, version: str, properties: dict[str, str]) -> Any:
         """Make the model, an ``onnx.ModelProto``, and check it."""
         helper = self._onnx.helper
-        graph = helper.make_graph(
-            self._nodes, name, self._inputs, self._outputs, initializer=self._constants
-        )
+        taken = {each for node in self._nodes for each in node.input}
+        constants = [constant for constant in self._constants if constant.name in taken]
+        graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)]
         model = helper.make_model(
             graph,

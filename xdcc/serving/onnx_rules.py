@@ -4,26 +4,31 @@ Ties are decided as the rules decide them: ``ArgMax`` takes the first of equal e
 one of the lower index.
 """
 
+from functools import singledispatch
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from xdcc.decision.constrained_rule import ConstrainedRule
-from xdcc.decision.known_labelset_rules import F1Maximiser, FittedLabelset, MostProbableLabelset
-from xdcc.decision.labelsets import KnownLabelsets, LabelsetPosterior
-from xdcc.decision.rule import Rule
+from xdcc.decision.known_labelset_rules import KnownLabelsetRule
+from xdcc.decision.labelsets import LabelsetPosterior
+from xdcc.decision.rule import CheckedRule
 from xdcc.decision.threshold_rules import ThresholdRule
 from xdcc.serving.onnx_graph import Graph
 
 
-def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
+@singledispatch
+def add_rule(rule: Any, graph: Graph, margins: str, n_labels: int) -> str:
     """Add a decision rule to a graph.
 
     Parameters
     ----------
+    rule : Decides
+        Thresholds, or a rule on known labelsets; or these with constraints. A function that is
+        registered here adds rules of another class.
     graph : Graph
         Where.
-    rule : Rule
-        A threshold, thresholds, or a rule on known labelsets; or these with constraints.
     margins : str
         Calibrated log-odds, float64 of shape (n_samples, n_labels).
     n_labels : int
@@ -39,25 +44,46 @@ def add_rule(graph: Graph, rule: Rule, margins: str, n_labels: int) -> str:
     TypeError
         For another rule; the message names it.
     """
-    if isinstance(rule, ConstrainedRule):
-        labels = graph.cast(add_rule(graph, rule.rule, margins, n_labels), np.int64)
-        thresholds, is_constrained = np.ones(n_labels), np.zeros(n_labels, dtype=bool)
-        thresholds[rule.labels], is_constrained[rule.labels] = rule.thresholds, True
-        own = add_thresholds(graph, graph.add("Sigmoid", margins), thresholds)
-        own = graph.cast(own, np.int64)
-        return str(graph.add("Where", graph.constant(is_constrained), own, labels))
-    if isinstance(rule, ThresholdRule):
-        return add_thresholds(graph, graph.add("Sigmoid", margins), rule._thresholds())
-    if isinstance(rule, MostProbableLabelset):
-        return _most_probable(graph, rule.known, rule.prior, margins)
-    if isinstance(rule, FittedLabelset):
-        return _most_probable(graph, rule.known, 1.0, margins)
-    if isinstance(rule, F1Maximiser):
-        return _f1_maximiser(graph, rule, margins, n_labels)
     raise TypeError(
-        f"The decision rule {rule.name!r} is not a fixed sequence of operators: it searches a "
-        "labelset with an order-free chain. Use TunedDecisionClassifierCV with other rules."
+        f"The decision rule {rule.name!r} is not a fixed sequence of operators, as thresholds and "
+        "rules on known labelsets are. Use TunedDecisionClassifierCV with such rules."
     )
+
+
+@add_rule.register
+def _(rule: CheckedRule, graph: Graph, margins: str, n_labels: int) -> str:
+    return add_rule(rule.rule, graph, margins, n_labels)
+
+
+@add_rule.register
+def _(rule: ConstrainedRule, graph: Graph, margins: str, n_labels: int) -> str:
+    labels = graph.cast(add_rule(rule.rule, graph, margins, n_labels), np.int64)
+    thresholds, is_constrained = np.ones(n_labels), np.zeros(n_labels, dtype=bool)
+    thresholds[rule.labels], is_constrained[rule.labels] = rule.thresholds, True
+    own = add_thresholds(graph, graph.add("Sigmoid", margins), thresholds)
+    own = graph.cast(own, np.int64)
+    return str(graph.add("Where", graph.constant(is_constrained), own, labels))
+
+
+@add_rule.register
+def _(rule: ThresholdRule, graph: Graph, margins: str, n_labels: int) -> str:
+    return add_thresholds(graph, graph.add("Sigmoid", margins), rule._thresholds())
+
+
+@add_rule.register
+def _(rule: KnownLabelsetRule, graph: Graph, margins: str, n_labels: int) -> str:
+    maximises_f1, temperature, prior, beta = rule.for_posterior()
+    posterior = LabelsetPosterior(rule.known.labelsets, rule.known.counts)
+    transposed = graph.cast(graph.constant(posterior.labelsets.T), np.float64)
+    tempered = graph.constant(temperature, np.float64)
+    log_odds = graph.add("Mul", graph.add("MatMul", margins, transposed), tempered)
+    log_counts = graph.constant(prior * posterior.log_counts, np.float64)
+    score = graph.add("Add", log_odds, log_counts)
+    if maximises_f1 and posterior.labelsets.any():
+        probability = graph.add("Softmax", score, axis=1)
+        return _f1_maximiser(graph, posterior.labelsets, probability, beta)
+    best = graph.add("ArgMax", score, axis=1, keepdims=0)
+    return str(graph.add("Gather", graph.constant(posterior.labelsets), best, axis=0))
 
 
 def add_thresholds(graph: Graph, proba: str, thresholds: ArrayLike) -> str:
@@ -65,35 +91,10 @@ def add_thresholds(graph: Graph, proba: str, thresholds: ArrayLike) -> str:
     return graph.add("GreaterOrEqual", proba, graph.constant(thresholds, np.float64))
 
 
-def _most_probable(graph: Graph, known: KnownLabelsets, prior: float, margins: str) -> str:
-    posterior = LabelsetPosterior(known.labelsets, known.counts)
-    labelsets = graph.constant(posterior.labelsets, np.int8)
-    log_odds = graph.add(
-        "MatMul", margins, graph.cast(graph.constant(posterior.labelsets.T), np.float64)
-    )
-    score = graph.add("Add", log_odds, graph.constant(prior * posterior.log_counts, np.float64))
-    return graph.add("Gather", labelsets, graph.add("ArgMax", score, axis=1, keepdims=0), axis=0)
-
-
-def _f1_maximiser(graph: Graph, rule: F1Maximiser, margins: str, n_labels: int) -> str:
+def _f1_maximiser(graph: Graph, labelsets: NDArray[np.int8], probability: str, beta: float) -> str:
     """Add the F1 maximiser: the equations are in :mod:`xdcc.decision.f1_maximiser`."""
-    posterior = LabelsetPosterior(rule.known.labelsets, rule.known.counts)
-    labelsets, log_counts = posterior.labelsets, posterior.log_counts
-    transposed = graph.cast(graph.constant(labelsets.T), np.float64)
-    log_odds = graph.add("MatMul", margins, transposed)
-    tempered = graph.add("Mul", log_odds, graph.constant(rule.temperature, np.float64))
-    prior = graph.constant(rule.prior * log_counts, np.float64)
-    probability = graph.add("Softmax", graph.add("Add", tempered, prior), axis=1)
-
-    size_of_set = labelsets.sum(axis=1, dtype=np.int64)
+    size_of_set, n_labels = labelsets.sum(axis=1, dtype=np.int64), labelsets.shape[1]
     sizes = np.unique(size_of_set[size_of_set > 0])
-    if not len(sizes):  # no label ever occurred
-        return graph.add(
-            "Gather",
-            graph.constant(labelsets),
-            graph.add("ArgMax", probability, axis=1, keepdims=0),
-            axis=0,
-        )
     last = graph.constant([1], np.int64)
     joint = []
     for size in sizes:
@@ -103,7 +104,7 @@ def _f1_maximiser(graph: Graph, rule: F1Maximiser, margins: str, n_labels: int) 
         joint.append(graph.add("Unsqueeze", graph.add("MatMul", share, members), last))
     by_size = graph.add("Concat", *joint, axis=1)  # (n_samples, n_sizes, n_labels)
 
-    b = rule.beta**2
+    b = beta**2
     k = np.arange(1, n_labels + 1)
     gain = (1 + b) / (b * sizes + k[:, np.newaxis])  # (n_labels, n_sizes)
     delta = graph.add("MatMul", graph.constant(gain, np.float64), by_size)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.prediction.layout import Layout
+from xdcc.prediction.layout import Layout, TreePart
 from xdcc.serving.onnx_graph import Graph
 
 type Ints = NDArray[np.integer]
@@ -118,46 +118,65 @@ def _with_tests(nodes: Nodes) -> Nodes:
     return Nodes(*(np.insert(np.asarray(own), at + 1, more) for own, more in joined))
 
 
-def tree_nodes(layout: Layout, root: Ints) -> Nodes:
-    """Read trees from a flat model.
+def read_trees(
+    layout: Layout, part: TreePart
+) -> tuple[Nodes, NDArray[np.float32] | sparse.csr_array]:
+    """Read the trees of a part of a flat model.
 
     Parameters
     ----------
     layout : Layout
         The flat model, whose trees test numbers only: ONNX has no sets of categories.
-    root : int array of shape (n_trees,)
-        Its `root`, or this with further trees, leaves only.
+    part : TreePart
+        One of its `trees`.
 
     Returns
     -------
-    Nodes
-        A leaf has the row of its number.
+    nodes : Nodes
+        Of the trees; those of a booster come after one that is a leaf, with its start.
+    values : float32 array of shape (n_leaves, n_labels), or CSR array
+        Values of the leaves; of a forest shares, `(n_leaves, 2 * n_labels)`.
     """
-    slot, children = layout.nodes[:, 1], layout.nodes[:, 2:].astype(np.int64)
-    alone, tested = np.flatnonzero(root < 0), np.flatnonzero(root >= 0)
-    n_tests = np.diff(np.append(root[tested], len(slot)))
-    of_test = np.repeat(np.arange(len(tested)), n_tests)
-    begin = root[tested][of_test, np.newaxis]
+    root, later = layout.root[part.begin : part.end], layout.root[part.end :]
+    first, end = (np.append(each[each >= 0], len(layout.nodes))[0] for each in (root, later))
+    tests = layout.nodes[first:end]
+    slot, children = tests[:, 1], tests[:, 2:].astype(np.int64)
     at_leaf = children < 0
+    leaves: Ints = ~np.concatenate((children[at_leaf], root[root < 0].astype(np.int64)))
+    numbers = slice(int(leaves.min()), int(leaves.max()) + 1)
+    values: NDArray[np.float32] | sparse.csr_array
+    if part.is_forest:
+        shape = len(layout.leaf_start) - 1, 2 * layout.n_labels
+        shares = (layout.leaf_share, layout.leaf_label, layout.leaf_start)
+        values = sparse.csr_array(shares, shape)[numbers]
+    else:
+        rows = layout.leaf_value.reshape(-1, layout.width)[numbers]
+        values = np.vstack((rows, part.start))[:, : layout.n_labels]
+        root = np.append(~numbers.stop, root)
+
+    alone, tested = np.flatnonzero(root < 0), np.flatnonzero(root >= 0)
+    n_tests = np.diff(np.append(root[tested], end))
+    of_test = np.repeat(np.arange(len(tested)), n_tests)
+    begin = (root[tested] - first)[of_test, np.newaxis]
     # In a tree, leaves come after the tests. There is one more of them, so that `begin` plus the
     # number of trees before it are in other trees.
     place = np.cumsum(at_leaf).reshape(at_leaf.shape) - 1 - begin - of_test[:, np.newaxis]
-    number = np.where(at_leaf, n_tests[of_test, np.newaxis] + place, children - begin)
+    below = np.where(at_leaf, n_tests[of_test, np.newaxis] + place, children - first - begin)
     tree = tested[of_test]
-    n_leaves = len(alone) + int(at_leaf.sum())
-    zero = np.zeros(n_leaves, np.int64)
+    zero = np.zeros(len(alone) + int(at_leaf.sum()), np.int64)
+    leaf: Ints = ~np.append(root[alone].astype(np.int64), children[at_leaf]) - numbers.start
     joined = Nodes(
         np.concatenate((tree, alone, np.repeat(tree, 2)[at_leaf.ravel()])),
-        np.concatenate((np.arange(len(slot)) - begin[:, 0], 0 * alone, number[at_leaf])),
-        np.append(number[:, 0], zero),
-        np.append(number[:, 1], zero),
+        np.concatenate((np.arange(len(slot)) - begin[:, 0], 0 * alone, below[at_leaf])),
+        np.append(below[:, 0], zero),
+        np.append(below[:, 1], zero),
         np.append(layout.slot_feature[slot].astype(np.int64), zero),
-        np.append(layout.nodes[:, 0].view(np.float32), np.zeros(n_leaves, np.float32)),
+        np.append(tests[:, 0].view(np.float32), zero.astype(np.float32)),
         np.append(layout.slot_missing[slot] < 0, zero > 0),
-        np.concatenate((np.full(len(slot), -1), ~root[alone], ~children[at_leaf])),
+        np.append(np.full(len(slot), -1), leaf),
     )
     order = np.lexsort((joined.node, joined.tree))
-    return Nodes._make(column[order] for column in joined)
+    return Nodes._make(column[order] for column in joined), values
 
 
 def known_shares(unknown: sparse.csr_array) -> sparse.csr_array | None:

@@ -1,8 +1,7 @@
-"""Models in files: ``.xdcc`` files, compiled models, and exported chains.
+"""Models in files: ``.xdcc`` files and compiled models.
 
 Of ``.xdcc`` files bytes and entries of every member are edited, below a right checksum; of compiled
-models bytes, entries of the header and numbers in the arrays; of exports the entries of
-``chain.json`` and bytes of the boosters.
+models bytes, entries of the header and numbers in the arrays.
 """
 
 import hashlib
@@ -10,7 +9,6 @@ import io
 import json
 import math
 import random
-import shutil
 import tempfile
 import zipfile
 from contextlib import suppress
@@ -27,14 +25,11 @@ from tests.fuzz.target import Target, mutated_bytes, mutated_data
 from xdcc.serving import (
     CompiledModel,
     ModelFileError,
-    StockChain,
     load_model,
     save_model,
-    to_stock,
 )
 from xdcc.serving.archive import pack
 from xdcc.serving.compiled_file import compiled_content
-from xdcc.serving.stock_chain import ExportError
 
 MARK = b"xdcc model sha256:"
 
@@ -104,9 +99,9 @@ def attempt_model_archive(body: bytes) -> None:
 model_archive = Target(members | archives, attempt_model_archive, (ModelFileError,))
 
 
-X_STOCK_CHAIN = pd.DataFrame(_rng.normal(size=(60, 3)), columns=list("abc"))
-X_STOCK_CHAIN["d"] = pd.Categorical.from_codes(_rng.integers(0, 3, 60), ["x", "y", "z"])
-Y_STOCK_CHAIN = (_rng.random((60, 3)) < 0.5).astype(int)
+X_NAMED = pd.DataFrame(_rng.normal(size=(60, 3)), columns=list("abc"))
+X_NAMED["d"] = pd.Categorical.from_codes(_rng.integers(0, 3, 60), ["x", "y", "z"])
+Y_NAMED = (_rng.random((60, 3)) < 0.5).astype(int)
 
 
 def _tuned(estimator: Any) -> xdcc.decision.TunedDecisionClassifierCV:
@@ -123,7 +118,7 @@ _COMPILED = [
 ]
 COMPILED = [
     *(CompiledModel(model.fit(X, Y)) for model in _COMPILED),
-    CompiledModel(_tuned(MODELS[0]).fit(X_STOCK_CHAIN, Y_STOCK_CHAIN)),
+    CompiledModel(_tuned(MODELS[0]).fit(X_NAMED, Y_NAMED)),
 ]
 
 
@@ -177,49 +172,10 @@ files = mutated_bytes(
 def attempt_compiled_model(body: bytes) -> None:
     Path("x").write_bytes(body + hashlib.sha256(body).digest())
     model = load_model("x", compiled=True)
-    for rows in (X[:1], X, sparse.csr_array(X), X_STOCK_CHAIN):
+    for rows in (X[:1], X, sparse.csr_array(X), X_NAMED):
         with suppress(ValueError), np.errstate(all="ignore"):  # another form of X
             model.predict(rows)
             model.predict_proba(rows)
 
 
 compiled_model = Target(headers | numbers | files, attempt_compiled_model, (ModelFileError,))
-
-
-CHAIN = xdcc.DynamicChainClassifier(n_estimators=2, max_depth=2, chain_length=2, cv=2, n_jobs=1)
-
-
-def _exported() -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        to_stock(CHAIN.fit(X_STOCK_CHAIN, Y_STOCK_CHAIN), Path(folder, "chain"))
-        return {path.name: path.read_bytes() for path in Path(folder, "chain").iterdir()}
-
-
-FILES_STOCK_CHAIN = _exported()
-SETTINGS = json.loads(FILES_STOCK_CHAIN["chain.json"])
-BOOSTERS = sorted(name for name in FILES_STOCK_CHAIN if name.endswith(".ubj"))
-
-settings = mutated_data([SETTINGS]).map(lambda data: json.dumps(data).encode())
-edits = st.tuples(
-    st.just("chain.json"),
-    settings | mutated_bytes([FILES_STOCK_CHAIN["chain.json"]], [b"[", b"{", b'"', b"NaN"]),
-) | st.sampled_from(BOOSTERS).flatmap(
-    lambda name: st.tuples(st.just(name), mutated_bytes([FILES_STOCK_CHAIN[name]]))
-)
-
-
-def attempt_stock_chain(edit: tuple[str, bytes]) -> None:
-    shutil.rmtree("chain", ignore_errors=True)
-    folder = Path("chain")
-    folder.mkdir()
-    for name, content in (FILES_STOCK_CHAIN | dict([edit])).items():
-        (folder / name).write_bytes(content)
-    chain = StockChain(folder)
-    try:
-        proba = chain.predict_proba(X_STOCK_CHAIN[:5])
-    except ValueError as error:  # features of other names, or another number of them
-        raise ExportError(str(error)) from error
-    assert proba.shape[0] == 5
-
-
-stock_chain = Target(edits, attempt_stock_chain, (ExportError, RuntimeError))

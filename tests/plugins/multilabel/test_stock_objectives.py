@@ -443,6 +443,17 @@ def test_external_memory(in_batches):
     )
 
 
+@pytest.mark.parametrize("objective", ["reg:squarederror", "reg:absoluteerror"])
+def test_a_parameter_that_is_set_later_leaves_the_updater(objective):
+    rng = np.random.default_rng(9)
+    X = features(rng)
+    matrix = xgb.DMatrix(X, targets(rng, X, objective))
+    params = OURS | {"objective": objective, "sketch_size": 1, "learning_rate": 0.3}
+    same_rate = xgb.callback.LearningRateScheduler(lambda epoch: 0.3)
+    scheduled = xgb.train(params, matrix, N_ROUNDS, callbacks=[same_rate])
+    assert trees_of(scheduled) == trees_of(xgb.train(params, matrix, N_ROUNDS))
+
+
 def test_a_model_goes_on_after_loading(tmp_path):
     rng = np.random.default_rng(14)
     X = features(rng)
