@@ -31,7 +31,7 @@ type Fact = str | Callable[[str], str]
 def facts() -> dict[str, Fact]:
     """Return the numbers and tables by their names; those with an argument are functions."""
     found: dict[str, Fact] = {}
-    for part in (_league, _fair_league, _other_studies, _all_methods, _speed, _prediction):
+    for part in (_league, _fair_league, _other_studies, _all_methods, _speed, _prediction, _served):
         found |= part()
     return found
 
@@ -124,6 +124,11 @@ def _fair_league() -> dict[str, Fact]:
         scores = results.scores(measure)[["CatBoost, folds", f"{OURS} for F1"]].dropna()
         ratio = geometric_mean(scores.iloc[:, 0] / scores.iloc[:, 1])
         found[f"catboost_{name}"] = format(ratio, form)
+    losses = results.scores("log_loss")[[f"student of {OURS} for F1", f"{OURS} for F1"]].dropna()
+    ratios = losses.iloc[:, 0] / losses.iloc[:, 1]
+    found["student_loss"] = f"{geometric_mean(ratios):.2f}"
+    found["student_losses"] = _from_to([f"{ratio:.2f}" for ratio in ratios])
+    found["student_data"] = str(len(ratios))
     return found
 
 
@@ -292,6 +297,14 @@ def _prediction() -> dict[str, Fact]:
         "latency_factors": factors,
         "latency_times": _from_to([f"{float(time):.1f}" for time in times]),
     }
+
+
+def _served() -> dict[str, Fact]:
+    text = (ROOT / "docs" / "guide" / "serving.md").read_text(encoding="utf-8")
+    models = table_after(text, "| model | estimator, 1 row |")
+    student = models["[`distil`](#distillation) of the default, for F1"]
+    mixture = models[f"`{OURS}` for F1"]
+    return {"served": lambda column: f"{student[column]} instead of {mixture[column]}"}
 
 
 def _table(corner: str, rows: Mapping[str, Mapping[str, str]], n_left: int = 1) -> str:

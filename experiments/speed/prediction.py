@@ -4,12 +4,15 @@ The suite ``predict`` trains a booster of 100 trees of depth 6 in each process, 
 time in which one thread predicts margins of 1 to 10,000 rows (training rows, drawn with
 replacement). ``python -m experiments.speed.prediction`` prints the median time of one row of a
 DataFrame, and of one row and 10,000 rows of yeast for chains and mixtures, in turns with the
-estimators. The same rows are predicted several times in a row, so the model is in the cache.
+estimators, and the size of each compiled model's file. The same rows are predicted several times in
+a row, so the model is in the cache.
 """
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,7 @@ from xdcc.comparators.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.comparators.rdt import RandomDecisionTreeClassifier
 from xdcc.data import load_dataset
 from xdcc.distillation import DistilledClassifier
-from xdcc.serving import CompiledModel, to_treelite
+from xdcc.serving import CompiledModel, save_model, to_treelite
 
 type Predict = Callable[[Any], Any]
 
@@ -137,12 +140,21 @@ def compare_models(names: Iterable[str]) -> None:
     for name in names:
         model = MODELS[name]
         compiled = CompiledModel(model.fit(train.X, train.Y), n_jobs=1)
+        print(f"{name}: file of the compiled model {_megabytes(compiled):.2f} MB", flush=True)
         for method in ("predict_proba", "predict"):
             what = f"{name}, {method}: estimator"
             before, after = getattr(model, method), getattr(compiled, method)
             compare(what, before, after, X[:1], 20)
         what = f"{name}, predict, {len(many)} rows: estimator"
         compare(what, model.predict, compiled.predict, many, 1, n_turns=1)
+
+
+def _megabytes(model: CompiledModel) -> float:
+    """Return the size of its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model")
+        save_model(model, file)
+        return file.stat().st_size / 1e6
 
 
 def compare_frame() -> None:

@@ -36,6 +36,7 @@ from experiments.methods.label_networks import (
 )
 from experiments.methods.other_libraries import Varied
 from xdcc import metrics
+from xdcc.base.margins import margins_of
 from xdcc.comparators.ctbn import CTBNMixtureClassifier
 from xdcc.data import MultiLabelDataset, load_dataset, make_multilabel
 from xdcc.data.registry import DATASETS
@@ -398,3 +399,39 @@ def test_trees_that_are_walked_again_decide_the_same():
     split = Split(train, test.X)
     kept, walked = (np.asarray(read(model, split)) for read in method.rules.values())
     np.testing.assert_array_equal(kept, walked)
+
+
+def test_a_student_of_labels_does_not_know_the_labels_of_its_fold():
+    data = make_multilabel(100, n_labels=3, random_state=0)
+    method = registry.method("student_as_member")
+    model = method.build(data, 0, n_estimators=5, copies=0.5, of_labels=True)
+    model.fit(data.X, data.Y)
+    lessons, tested = model._lessons(data.X, data.Y), model.mixture_.folds_ == 0
+
+    def margins(rows):
+        """Return the student's log-odds of the tested rows; the labels of `rows` are swapped."""
+        Y = np.where(rows[:, np.newaxis], 1 - lessons.data.Y, lessons.data.Y)
+        other = lessons._replace(data=lessons.data._replace(Y=Y), proba=Y)
+        return other.out_of_fold(tested)[0]
+
+    before = margins(np.zeros(len(tested), dtype=bool))
+    np.testing.assert_array_equal(margins(tested), before)
+    assert (margins(~tested) != before).any()
+
+
+def test_a_student_is_mixed_with_its_mixture():
+    data = make_multilabel(150, n_labels=3, random_state=1)
+    method, found = registry.method("student_as_member"), {}
+    for copies in (0.25, 0.5):
+        model = method.build(data, 0, n_estimators=20, copies=copies, of_labels=False)
+        model.fit(data.X[:100], data.Y[:100])
+        proba = {rule: model.proba_of(rule, data.X[100:]) for rule in method.rules}
+        mixture, mixed, student = (
+            margins_of(proba[rule]) for rule in ("mixture", "always", "student")
+        )
+        np.testing.assert_allclose(proba["mixture"], model.mixture_.predict_proba(data.X[100:]))
+        np.testing.assert_allclose(mixed, mixture + model.share_ * (student - mixture), atol=1e-6)
+        kept = proba["always" if model.gains_ else "mixture"]
+        np.testing.assert_array_equal(proba["if it gains"], kept)
+        found[copies] = student
+    assert (found[0.25] != found[0.5]).any()
