@@ -1,5 +1,7 @@
 """The compiled search of labelsets, against that of the estimators."""
 
+import pickle
+
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -66,6 +68,17 @@ def test_the_likeliest_known_labelset_wins_against_the_chain():
     margins = np.array([[0.1, 0.2, 0.1]], dtype=np.float32)
     found = compiled.search(8, LabelsetScore(0.5, 20.0, known)).decide(margins)
     assert_array_equal(found, [[1, 0, 1]])
+
+
+def test_pickles():
+    random = np.random.default_rng(2)
+    _, compiled = order_free(4, 3, random)
+    known = KnownLabelsets.of(random.integers(0, 2, size=(9, 4)))
+    margins = random.normal(size=(60, 4)).astype(np.float32)
+    for score in (None, LabelsetScore(0.4, 0.5, known)):
+        search = compiled.search(3, score)
+        again = pickle.loads(pickle.dumps(search))
+        assert_array_equal(again.decide(margins), search.decide(margins))
 
 
 def test_bad_input():

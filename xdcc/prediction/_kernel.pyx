@@ -1,5 +1,7 @@
 """``Kernel``: the arrays of a compiled model and the loops over them (``walk.h``)."""
 
+from functools import partial
+
 import numpy as np
 
 from cpython.buffer cimport (
@@ -327,6 +329,9 @@ cdef class LabelsetSearch:
         self.known.n_sets = counts.shape[0]
         if self.known.n_sets:
             self.known.labels, self.known.count = &labelsets[0, 0], &counts[0]
+
+    def __reduce__(self):
+        return partial(type(self), **self.rule), (self.kernel, *self.arrays)
 
     def decide(self, margins):
         cdef const float[:, ::1] margins_here = np.ascontiguousarray(margins, dtype=np.float32)
