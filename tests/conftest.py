@@ -63,7 +63,7 @@ def pytest_configure():
 
 
 def pytest_collection_finish():
-    """Keep the garbage collector away from what all modules and tests have made."""
+    """Exempt what imports and collected tests have made from garbage collection."""
     gc.collect()
     gc.freeze()
 

@@ -394,7 +394,7 @@ class Slow(CentroidClassifier):
 
 
 def test_more_rows_tell_the_time(monkeypatch):
-    """With a budget alone: else the model would depend on the machine."""
+    """It counts only with a budget: else the model would depend on the machine."""
     monkeypatch.setattr("xdcc.automatic.other_classifier.time.perf_counter", lambda: Slow.seconds)
     data = check_fit_data(LogisticLabels(), np.tile(X, (8, 1)), np.tile(Y, (8, 1)))
     shape = Shape(2000, 4, 3, 8000, 3)

@@ -164,7 +164,7 @@ def test_the_seed_decides(fitted):
 
 
 def _stop_watch(monkeypatch):
-    """Let a second pass whenever somebody looks at the clock."""
+    """Let a second pass each time the clock is read."""
     seconds = count()
     monkeypatch.setattr("time.perf_counter", lambda: float(next(seconds)))
 

@@ -24,7 +24,7 @@ def _classifier(measure="subset_accuracy", **params):
 
 
 def _learned(model):
-    """All that must not depend on the number of threads."""
+    """Everything that must not depend on the number of threads."""
     boosters = [
         each.booster_.save_raw()
         for member in (*model.members_, *model.stacked_)
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_all_candidates(monkeypatch, n_jobs):
 
 
 def test_seconds_are_those_of_the_candidate_itself(monkeypatch):
-    """Not those that it waits for its turn to enter the mixture."""
+    """The time that it waits for its turn to enter the mixture does not count."""
     names = _classifier(n_jobs=2).fit(X, Y).summary_["candidate"]
     calibrate, waited = search.Search._calibrate, 0.5
 

@@ -115,7 +115,7 @@ def test_labels_of_rows_that_are_not_tested_take_no_part_in_choices():
 
 
 def test_a_label_that_only_varies_before_the_first_fold():
-    """It is not constant, so it has no fixed prediction; one that is the same everywhere has."""
+    """A label that varies has no fixed prediction; one that is the same everywhere has."""
     labels = np.column_stack((Y, np.arange(100) < 10, np.ones(100)))
     for make in (_classifier, _tuned):
         model = make(cv=TimeSeriesSplit(3)).fit(X, labels)
@@ -153,7 +153,7 @@ def test_refit(cv, tmp_path):
 
 
 def test_a_time_budget_leaves_time_to_refit(monkeypatch):
-    """A second passes whenever somebody looks at the clock, and a refit takes as long as a fold."""
+    """Each time the clock is read, a second passes; a refit takes as long as a fold."""
     reserved, reserve = [], TimeBudget.reserve
 
     def recorded(budget, seconds):
@@ -240,7 +240,7 @@ def test_a_second_level_comes_before_models_of_all_rows(monkeypatch):
 
 
 def test_two_models_of_all_rows(monkeypatch):
-    """By default: unless that costs too much, rows are few, or a row is in no fold."""
+    """By default, unless it costs too much, rows are few, or a row is in no fold."""
     monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", len(X))
     of_folds = _classifier(refit=False).fit(X, Y)
     model = _classifier().fit(X, Y)

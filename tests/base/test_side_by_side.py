@@ -171,7 +171,7 @@ def test_steps_end_at_their_number():
 
 
 def test_trainings_stay_in_their_thread_if_moving_is_expensive():
-    """Five of them: a thread takes over at most as many as make it have two."""
+    """There are five: a thread takes over others until it has two at most."""
     threads = {training: [] for training in range(5)}
 
     def advance(training, step):
@@ -224,7 +224,7 @@ def wait_until(condition):
 
 
 def test_idle_cores_go_to_those_who_work():
-    """At first all four threads have work, in the end only one."""
+    """At first all four threads have work; in the end only one has."""
 
     def threads_now():
         with with_idle_cores():
@@ -266,7 +266,7 @@ def test_a_limit_can_be_raised_within(threads):
 
 
 def test_xgboost_keeps_to_the_threads_of_a_task(threads):
-    """It never takes more than OpenMP says, for each thread, whatever its parameter."""
+    """No thread takes more than OpenMP allows, whatever its parameter."""
     seen = []
 
     def train():

@@ -103,7 +103,7 @@ def test_version_1(
 
 
 def test_a_container_that_shows_a_part_of_the_hierarchy(system: System) -> None:
-    """Without a namespace of its own: the mount begins at the container's group."""
+    """The container has no namespace of its own: the mount begins at its group."""
     lines = "4:cpu:/docker/1f/inside\n"
     system.is_in(lines, V1, root="/docker/1f", controllers="cpu").v1("inside", "50000")
     assert system.quota == 0.5

@@ -489,7 +489,7 @@ def test_content_that_is_not_an_object(content):
 
 
 def test_the_reference_implementation_reads_the_same():
-    """On files that were not edited."""
+    """Both read files that were not edited."""
     for contents in BOOSTERS:
         for content in contents:
             trees = reference.scan(content, deepest=32)

@@ -26,7 +26,7 @@ def _classifier(**params: Any) -> MultiLabelXGBClassifier:
 
 
 def _rows(draws: RowDraws, iteration: int, fold: int) -> np.ndarray:
-    """Rows that are drawn, all of them in the first round."""
+    """Mark the rows that are drawn: all of them in the first round."""
     bits = draws.bits(iteration, fold)
     if bits is None:
         return np.ones(draws.n_rows, dtype=bool)
@@ -82,7 +82,7 @@ def test_the_best_iteration_of_all_folds(
 
 
 def test_the_loss_is_computed_less_often_in_long_trainings() -> None:
-    """After each of the first hundred rounds, then after every second, after 150 every third."""
+    """It is computed after each of 100 rounds, then after every second, from 150 every third."""
     params = {"eta": 0.04}
     staged, loss = one_after_the_other(160, Y.astype(float), None, **params)
     looked = np.array([*range(100), *range(101, 150, 2), *range(152, 160, 3), 159])
@@ -160,7 +160,7 @@ def test_training_ends_when_it_is_told_to() -> None:
 
 
 def test_rows_that_are_drawn() -> None:
-    """By the updater, if a round has several trees or its method is named."""
+    """The updater draws rows itself if a round has several trees or a method is named."""
     drawn = RowDraws.of({"subsample": 0.3, "seed": 1}, 10_000)
     assert drawn is not None
     assert _rows(drawn, 1, 0).mean() == pytest.approx(0.3, abs=0.02)

@@ -92,7 +92,7 @@ def test_shift_does_not_matter():
 
 
 def test_one_target():
-    """Of one dimension, or of two: the trees of a booster for it alone."""
+    """A vector and a column both give the trees of a booster for this target alone."""
     column = MultiTargetXGBRegressor(**FEW).fit(X, Y[:, :1])
     vector = MultiTargetXGBRegressor(**FEW, sketch_size=3).fit(X, Y[:, 0])
     assert column.predict(X).shape == (400, 1)

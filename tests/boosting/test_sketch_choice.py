@@ -210,7 +210,7 @@ def held_out_loss(X: Any, Y: Any, **params: Any) -> float:
 
 
 def test_predicts_better_than_exact_trees_and_than_a_sketch_of_all_labels() -> None:
-    """On seven of seven sets: were one of the two as good, once in 128 times."""
+    """It is better on seven of seven sets, which chance alone does once in 128 times."""
     for seed in range(7):
         X, Y = labels_of_their_own(seed, n_rows=2000, n_labels=10)
         auto = held_out_loss(X, Y, sketch_size="auto")

@@ -144,7 +144,7 @@ def test_early_stopping_by_the_mean_of_relative_losses():
 
 
 def test_targets_without_a_loss_do_not_count():
-    """Of the held-out rows: one unknown, one constant."""
+    """In the held-out rows one target is unknown, one is constant."""
     objectives = {name: "reg:squarederror" for name in "abc"}
     train = pd.DataFrame(NUMBERS[:, :3], columns=list("abc")).assign(b=2.0)
     held_out = train.assign(c=np.nan)
@@ -265,7 +265,7 @@ def test_bad_targets_to_evaluate_on():
 
 
 def test_weights_of_entries():
-    """0 makes a target unknown, for any objective; others need one for each target."""
+    """A weight of 0 makes a target unknown, for any objective."""
     is_known = RNG.random(Y.shape) < 0.7
     weight = pd.DataFrame(is_known.astype(float), columns=list(Y))
     for params in (FEW, MIXED):

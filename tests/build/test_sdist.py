@@ -157,7 +157,7 @@ def test_the_real_pin_is_complete(project):
 
 
 def test_the_wheel_replaces_a_stock_one():
-    """It has the higher version and satisfies the requirement of xdcc."""
+    """Our version is the higher one and satisfies the requirement of xdcc."""
     root = Path(__file__).resolve().parents[2]
     upstream = tomllib.loads((root / "third_party" / "xgboost" / "upstream.toml").read_text())
     stock = Version(upstream["version"])

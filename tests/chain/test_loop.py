@@ -99,7 +99,7 @@ X = np.array([[1, 0, 2], [0, 0, 3], [NAN, 0, 0]], dtype=np.float32)
 
 
 def _entries(matrix: sparse.csr_matrix) -> dict[tuple[int, int], float]:
-    """Entries that are not NaN; none of them may be there twice."""
+    """Entries that are not NaN; none of them may be stored twice."""
     coo = matrix.tocoo(copy=True)
     known = ~np.isnan(coo.data)
     places = list(zip(coo.row[known].tolist(), coo.col[known].tolist(), strict=True))

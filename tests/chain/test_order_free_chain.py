@@ -87,7 +87,7 @@ def test_known_labels_stay_as_they_are(model, prediction: str) -> None:
 
 
 def test_the_mode_given_known_labels_is_the_conditional_one(model) -> None:
-    """The mode of the labelsets that agree; the order differs: known labels come first."""
+    """It is the mode of the labelsets that agree, in another order: known labels come first."""
     known = np.full(Y_NEW.shape, NAN)
     known[:, 2] = 1
     found = model.predict(X_NEW, known=known)

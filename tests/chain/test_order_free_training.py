@@ -80,7 +80,7 @@ def test_rows_of_weight_zero_do_not_count() -> None:
 
 
 def test_losses_are_those_of_rows_that_were_left_out(monkeypatch) -> None:
-    """With enough of them, of one fold."""
+    """With enough rows, one fold suffices."""
     monkeypatch.setattr(order_free_training, "ENOUGH_ROWS", 40)
     Y = COPIES.copy()
     Y[FOLDS == 0, 1:] = 1 - Y[FOLDS == 0, 1:]

@@ -207,7 +207,7 @@ def test_auto_turns_on_the_end_label_and_early_stopping() -> None:
 
 
 def test_more_labels_per_round_than_there_are() -> None:
-    """They take no memory: 10**9 labels of each row would take 8 GB."""
+    """Absent labels take no memory: 10**9 of them for each row would take 8 GB."""
     chain = _chain(labels_per_round=10**9).fit(X, Y)
     assert chain.n_rounds_ == 1
     assert chain.rule_.labels_per_round == N_LABELS

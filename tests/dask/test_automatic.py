@@ -329,7 +329,7 @@ def test_families_by_name(two: Any) -> None:
 
 @pytest.mark.usefixtures("only_boosters")
 def test_unknown_chunk_sizes(two: Any) -> None:
-    """Their lengths are compared by the workers."""
+    """The workers compare their lengths."""
     features, labels = (
         dd.from_pandas(pd.DataFrame(part), npartitions=4).to_dask_array() for part in (X, Y)
     )

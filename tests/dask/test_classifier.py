@@ -195,7 +195,7 @@ def test_what_only_one_worker_knows(client: Any) -> None:
 
 
 def test_weights_of_entries(client: Any) -> None:
-    """Also if one worker's rows have equal weights, and a label counts nowhere."""
+    """This holds if one worker's rows have equal weights, and a label counts nowhere."""
     weight = WEIGHT[:, np.newaxis] * np.linspace(0, 3, Y.shape[1])
     weight[:100, 1:] = 1
     weight[:, 0] = 0
@@ -603,7 +603,7 @@ def _slow(place: str) -> Any:
 def test_worker_that_is_killed_before_the_training(
     client: Any, place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """While it places rows, divides folds or chooses sketches: others take over, or it fails."""
+    """A worker dies while it places rows, divides folds or chooses sketches."""
     module, _, name = place.rpartition(".")
     work = getattr(importlib.import_module(f"xdcc.dask.{module}"), name)
     killed = tmp_path / "killed"

@@ -88,7 +88,7 @@ def test_candidates_are_those_of_a_local_search(
 
 @pytest.mark.usefixtures("no_boosters")
 def test_linear_models_are_the_local_ones(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On numbers with missing values, and on categories, one of which only one worker has."""
+    """X has numbers with missing values, and a category that only one worker has."""
     monkeypatch.setattr("xdcc.automatic.search.Mixture.admit", admits("linear"))
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["b"] = pd.Categorical(RNG.choice(["red", "blue"], N_SAMPLES))
@@ -232,7 +232,7 @@ def test_a_forest_that_one_worker_has_no_memory_for_is_left_out(
 def test_members_are_trained_on_all_rows(
     two: Any, monkeypatch: pytest.MonkeyPatch, params: dict[str, Any], n_models: int
 ) -> None:
-    """By all workers, each of which grows its share of the trees on its rows."""
+    """All workers grow it: each grows its share of the trees on its rows."""
     monkeypatch.setattr("xdcc.automatic.search._MOST_FAILURES", 2)
     monkeypatch.setattr("xdcc.automatic.search.Mixture.improve", lambda *_: False)
     monkeypatch.setattr("xdcc.automatic.search.Mixture.admit", admits("extra trees"))

@@ -50,7 +50,7 @@ def test_rows_that_do_not_count():
 
 
 def test_no_labelset_of_two_rows():
-    """Then there is no likelihood, and frequencies, which are equal, decide nothing."""
+    """Without a likelihood, equal frequencies decide nothing."""
     Y = np.eye(4, dtype=np.float32)
     assert_allclose(weights_of(np.random.default_rng(0).normal(size=Y.shape), Y).counts, 1)
 

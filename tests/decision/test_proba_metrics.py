@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_metrics(name, metric, options):
 
 @pytest.mark.parametrize("name", [*OF_ROWS, "neg_log_loss"])
 def test_standard_error_of_a_mean_over_rows(name, monkeypatch):
-    """That of 200 draws has a standard error of 5 %; five times that is 25 %."""
+    """The estimate from 200 draws has a standard error of 5 %; the tolerance is five times that."""
     random = np.random.default_rng(0)
     Y, proba = random.integers(0, 2, (1500, 3)), random.random((1500, 3))
     values = [proba_metric(name).score(Y[[row]], proba[[row]]) for row in range(len(Y))]
@@ -97,7 +97,7 @@ def test_standard_error_of_a_mean_over_rows(name, monkeypatch):
 
 @pytest.mark.parametrize("name", AREAS)
 def test_standard_error_of_areas(name):
-    """Against the standard deviation of areas over new data."""
+    """The reference is the standard deviation of areas over new data."""
     folds, measure, areas, errors = np.arange(200) % 2, proba_metric(name), [], []
     for seed in range(60):
         random = np.random.default_rng(seed)

@@ -262,7 +262,7 @@ def test_an_estimator_that_trains_its_folds_is_asked_to() -> None:
 
 
 def test_it_is_not_asked_where_folds_train_on_fewer_rows() -> None:
-    """It is told the fold of each row only, so its folds are trained one by one."""
+    """It learns only the fold of each row, so its folds are trained one by one."""
     ordered = TimeSeriesSplit(3)
     model = TunedDecisionClassifierCV(Trainer(), cv=ordered, calibrate=False).fit(X, Y)
     np.testing.assert_allclose(model.oof_proba_[model.folds_ >= 0], 0.25)

@@ -103,7 +103,7 @@ def test_description_parameters_and_scores(name):
 
 
 def test_trains_and_predicts(name, monkeypatch):
-    """Again with the same result, and with decision rules that do not depend on each other."""
+    """A second training has the same result; decision rules do not depend on each other."""
     task = Task("digits-tiny", Evaluation("k_fold", folds=2), 0, None, name, small_params(name), 0)
     record, arrays = execute(task)
     assert record["error"] is None, record["error"]["traceback"]
@@ -153,7 +153,7 @@ def test_categories_are_columns_of_a_frame(monkeypatch):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_rows_have_the_codes_of_their_categories(encoding):
-    """Rows have the code of their category, but out of fold, where those of others decide."""
+    """Rows have the code of their category, except out of fold, where other rows decide it."""
     column = pd.Series(["often"] * 30 + ["rare"] * 10)
     Y = np.array([[1, 1]] * 24 + [[0, 0]] * 16)
     encoder, codes = ENCODINGS[encoding](column.to_frame("c"), Y)

@@ -224,7 +224,7 @@ def _sources_of_escalate(chain: Any, X: Any, Y: Any) -> pd.Series:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_order_free_chain_names_the_labels_that_matter(seed: int) -> None:
-    """Also on new rows: it learns from true labels, and other labels have next to no gain."""
+    """It learns from true labels, so other labels have next to no gain, on new rows too."""
     X, Y = _tickets(seed)
     chain = OrderFreeChainClassifier(n_estimators=40, cv=2, random_state=seed, n_jobs=1)
     gains = _sources_of_escalate(chain.fit(X[:1000], Y[:1000]), X[1000:], Y[1000:])
@@ -234,7 +234,7 @@ def test_an_order_free_chain_names_the_labels_that_matter(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_dynamic_chain_names_them_in_sample_only(seed: int) -> None:
-    """Elsewhere its label features are its own predictions, which know no more than X does."""
+    """Otherwise its label features are its own predictions, which know no more than X does."""
     X, Y = _tickets(seed)
     settings = {"n_estimators": 30, "max_depth": 4, "random_state": seed, "n_jobs": 1}
     in_sample = DynamicChainClassifier(propagate="in_sample", **settings).fit(X[:1000], Y[:1000])

@@ -206,7 +206,7 @@ def test_a_forest_with_unknown_labels_explains_what_is_above_the_expected_rate()
 
 
 def test_leaves_that_know_nothing_of_a_label() -> None:
-    """Then no feature says anything, and the margin is that of the label's frequency."""
+    """No feature says anything, and the margin is that of the label's frequency."""
     X = np.repeat([[0.0], [1.0]], 20, axis=0)
     Y = np.column_stack((np.tile([0.0, 1.0], 20), np.arange(40) % 4 == 0)).astype(float)
     Y[20:, 0] = np.nan
@@ -218,7 +218,7 @@ def test_leaves_that_know_nothing_of_a_label() -> None:
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 3, 60)])
 def test_linear_values_compare_with_the_means_of_training(weights: Any) -> None:
-    """They are Shapley values where features that are not given come from all training rows."""
+    """They are Shapley values: features that are not given are drawn from all training rows."""
     frame = _categories(60)
     model = LogisticLabels(cv=2, n_jobs=1).fit(frame, _labels_of(frame), weights)
     X = model._check_X(frame)

@@ -230,7 +230,7 @@ def test_no_memory_for_so_many_trees():
 
 @pytest.mark.parametrize(("method", "factor"), [("fit", 2), ("out_of_fold", 4)])
 def test_memory_is_compared_with_what_is_available(monkeypatch, method, factor):
-    """A forest is there twice while its trees are joined; those of other folds stay."""
+    """A forest is in memory twice while its trees are joined; those of other folds stay."""
     X, Y = labelled_rows()
     folds = np.arange(len(Y)) % 3
     model = small()
@@ -268,7 +268,7 @@ def test_memory_is_estimated_from_the_shape(monkeypatch, shape, n_labels, advice
 
 @pytest.mark.parametrize("leaf", [1, 20], ids=["rows in leaves", "shares in leaves"])
 def test_joined_forests_predict_like_their_trees(leaf):
-    """Those of other rows, with sets of categories and weights."""
+    """Each forest knows a third of the rows; there are sets of categories, and weights."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 6)).astype(np.float32)
     X[:, 2] = np.repeat(np.arange(6), [48, 36, 24, 21, 12, 9])  # equal bins in each part

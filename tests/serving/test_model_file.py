@@ -243,7 +243,7 @@ LATER = {
 
 
 def test_files_of_0_2_are_read(tmp_path):
-    """They have format 2, and lack what was added since then."""
+    """The files have format 2, and lack what was added since then."""
     data = make_multilabel(120, n_labels=3, random_state=0)
     model = MultiLabelClassifier(cv=2, n_jobs=1).fit(data.X, data.Y)
     model.stacked_ = []

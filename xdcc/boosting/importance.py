@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def nameless(booster: xgb.Booster) -> xgb.Booster:
-    """Copy a booster without the names of its features, which are `f0`, `f1` and so on then.
+    """Copy a booster without the names of its features: they become `f0`, `f1` and so on.
 
     Our matrices have no names: XGBoost would refuse some that columns of a DataFrame may have.
 

@@ -34,7 +34,7 @@ struct HessianFacts {
   std::int32_t has_bare_gradients{0};
 };
 
-/** @brief A number of the same order whose least one every compiler finds by vectors. */
+/** @brief Map a float to an integer of the same order: compilers vectorise minima of integers. */
 inline std::int32_t OrderedBits(float value) {
   std::int32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));

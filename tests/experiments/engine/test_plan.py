@@ -186,7 +186,7 @@ def test_nothing_to_choose_needs_no_trial(write_config, tmp_path):
 
 
 def test_records_of_studies(write_config, tmp_path):
-    """All that a configuration may come to ask for, whichever parameters are chosen."""
+    """Everything that a configuration may ask for, whichever parameters are chosen."""
     methods = {
         "CC": {"method": "cc", "grid": {"n_estimators": [2], "max_depth": [2, 3]}},
         "like CC": {"method": "xdcc", "params": {"chain_length": 2}, "params_of": "CC"},

@@ -256,7 +256,7 @@ def test_the_same_records_give_the_same_bytes(store, tasks, tmp_path):
 
 
 def _written(path):
-    """Which file, and when it was written; reading it changes more than that."""
+    """Identify what was written: inode and time, neither of which reading changes."""
     return path.stat().st_ino, path.stat().st_mtime_ns
 
 
@@ -329,7 +329,7 @@ def test_file_that_was_cut_off(store, tasks, messages, share):
 
 
 def test_cut_reaches_into_the_records(store, tasks, messages):
-    """Half of a file with more than a buffer of records has some of them."""
+    """Half of a file that is longer than a buffer still has some of its records."""
     many = [Task("digits-tiny", Evaluation(), 0, None, "br", {"x": k}, 0) for k in range(300)]
     record = make_record(many[0].key(), None, None, {})
     for task in many:
@@ -359,7 +359,7 @@ def test_broken_line(store, tasks, messages, broken):
 
 
 def test_record_of_another_format(store, tasks, messages):
-    """It counts as missing, and stays in the file's second copy when that is written again."""
+    """The record counts as missing, and stays in the file's second copy."""
     before = write(store, tasks)
     store.pack({"study": names(*tasks)})
     file = store.pack_path("study")
@@ -434,7 +434,7 @@ def test_damaged_file(store, tasks, messages, place):
 
 @pytest.mark.parametrize(("call", "nth"), [("fsync", 1), ("replace", 2), ("fsync", 3)])
 def test_packing_that_fails_loses_nothing(store, tasks, monkeypatch, call, nth):
-    """At the first file, the second file, and with both written but none of the loose deleted."""
+    """It is killed at the first file, at the second, or before loose records are deleted."""
     before = write(store, tasks)
     studies = {"one": names(*tasks[:3]), "two": names(*tasks[2:])}
     calls = []

@@ -304,7 +304,7 @@ def test_ten_random_kills(root, write_config, tmp_path):
 
 
 def test_worker_ends_with_its_run(root, write_config, tmp_path):
-    """A run whose workers are not in its process group leaves none behind either."""
+    """A run leaves no workers behind, even if they are not in its process group."""
     methods = {"BR": {"method": "br", "grid": {"n_estimators": [100_000], "max_depth": [6, 7]}}}
     config = write_config(methods=methods, report=[])
     run = start(root, config, tmp_path / "results")

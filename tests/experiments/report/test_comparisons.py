@@ -58,7 +58,7 @@ def test_all_signs_alike() -> None:
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=9))
 def test_signed_rank_test_is_that_of_scipy(differences) -> None:
-    """With ties, too, which SciPy does by trying all signs."""
+    """SciPy tries all signs, ties included."""
     nonzero = [value for value in differences if value]
     expected = 1.0
     if len(nonzero) > 1:  # SciPy wants two

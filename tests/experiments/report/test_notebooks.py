@@ -55,7 +55,7 @@ def test_is_readable_without_running(file):
 
 
 def test_runs(file, monkeypatch):
-    """In this process, where everything is imported."""
+    """Run it in this process, which has imported everything."""
     monkeypatch.chdir(file.parent)
     namespace = {"__name__": "__main__"}
     for cell in nbformat.read(file, as_version=4).cells:

@@ -227,7 +227,7 @@ def test_outputs_fit_as_well_as_stock(name, arrays):
 @pytest.mark.parametrize("library", ["lightgbm", "catboost"])
 @pytest.mark.parametrize("name", [TARGETS, CLASSES])
 def test_peers_continue_the_training_of_outputs(name, library, arrays):
-    """Round by round they predict what they predict after all rounds."""
+    """Trained round by round, they predict what they predict when trained at once."""
     pytest.importorskip(library)
     X, Y = data.read_arrays(arrays(name))
     candidate = candidates.make_candidate(replace(JOB, data=name, candidate=library))

@@ -218,7 +218,7 @@ def test_without_the_reference_time_to_quality_is_skipped(stub, tmp_path):
 
 
 def test_time_to_quality_as_a_user_runs_it(tmp_path, monkeypatch):
-    """But without a process for each measurement, which `test_run.py` has."""
+    """Measurements share this process; `test_run.py` has one for each."""
 
     def measure(job, file, goal):
         result = run.measure(job, file, goal)

@@ -1,5 +1,5 @@
 /**
- * @brief What the tests are made of: functions with names, and XGBoost's checks, which throw.
+ * @brief Tests are named functions that call XGBoost's checks, which throw.
  */
 #ifndef XDCC_TESTS_TESTING_H_
 #define XDCC_TESTS_TESTING_H_

@@ -46,7 +46,7 @@ def margins(booster, features=X):
 @pytest.mark.parametrize("others", OTHERS)
 @pytest.mark.parametrize("params", SEARCHES)
 def test_equal_columns_are_weights_of_rows(params, others):
-    """Bit by bit, also where the bins depend on the weights."""
+    """Models are equal bit for bit, also where the bins depend on the weights."""
     of_rows = np.linspace(0, 2, N_ROWS)
     features = rng.normal(size=X.shape)
     found, expected = (

@@ -572,7 +572,7 @@ def test_infinite_gradients(sketch_size):
 
 
 def test_external_memory(in_batches):
-    """The search on labels takes what the search on sketches does not support."""
+    """The search on labels takes over where the search on sketches cannot."""
     X, Y = make_data(n_labels=3)
     params = {"objective": "multilabel:logistic", "sketch_size": 1, "nthread": 1, "max_depth": 4}
     pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y))

@@ -37,7 +37,7 @@ def margins(booster, features=X):
 
 @pytest.mark.parametrize("params", SEARCHES)
 def test_zeros_and_ones_are_a_special_case(params):
-    """Bit by bit, with weights of rows, of labels and of positives."""
+    """Models are equal bit for bit, with weights of rows, of labels and of positives."""
     weight = np.linspace(0.5, 2, N_ROWS)
     for others in ({}, {"scale_pos_weight": 3.0, "label_weight": [1, 2, 0.5, 1, 3]}):
         for weights in (None, weight):

@@ -253,7 +253,7 @@ def squared_error(hess=1.0, where=None):
 
 @pytest.mark.parametrize("hess", ["small", "some are zero", "all are zero for a target"])
 def test_custom_hessians(hess):
-    """Also with a gradient where there is no Hessian: stock XGBoost counts it only in sums."""
+    """Some rows have a gradient but no Hessian: stock XGBoost counts them only in sums."""
     rng = np.random.default_rng(3)
     X = features(rng)
     Y = targets(rng, X, "reg:squarederror")

@@ -55,7 +55,7 @@ def random_data(seed=0):
 
 
 def mostly_zeros(seed=0):
-    """Dense; zero is the bin in the middle of a feature, its lowest, its highest, or all of it."""
+    """X is dense; zero is a feature's middle bin, its lowest, its highest, or its only one."""
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(500, 16))
     values[:, 5:10] = np.abs(values[:, 5:10])
@@ -359,7 +359,7 @@ def test_agrees_with_the_reference(method, scope, case, regularisation, max_list
     ("method", "scope", "has_label_features"), one_in(2, SPLIT_METHODS, SCOPES, [False, True])
 )
 def test_agrees_with_the_reference_all_the_way_down(method, scope, has_label_features):
-    """On data without equal gains, so that whole trees are compared."""
+    """No two gains are equal, so that whole trees are compared."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(70, 4))
     X[rng.random(X.shape) < 0.2] = np.nan
