@@ -225,7 +225,7 @@ struct RowPosterior {
     for (std::int64_t i = 0; i < known.n_sets; ++i) {
       total += tempered[i] * rule.weight[i];
     }
-    if (!std::isfinite(total)) {  // a margin is not, and numbers that are none cannot be sorted
+    if (!std::isfinite(total)) {  // a margin is not finite, and NaN cannot be sorted
       return;
     }
     auto const n_sizes = static_cast<std::int64_t>(known.sizes.size());

@@ -19,7 +19,7 @@ inline constexpr float kLeastDenominator = std::numeric_limits<float>::min() * 1
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /** @brief Copy numbers of a chunk into vectors. */
-// Copies, because the compiler must take it that writing a score may change what is pointed to.
+// A pointer would be read again after each score: the compiler cannot rule out that they overlap.
 template <typename T, typename Vector, int kVectors>
 XDCC_INLINE void Load(T const* from, Vector (&to)[kVectors]) {
   XDCC_UNROLL(4)

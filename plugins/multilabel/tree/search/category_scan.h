@@ -62,7 +62,7 @@ class CategoryScanner {
   /** @brief Find the sums of every category, and of the rows without a value. */
   void Read(CategorySums const& stored, NodeStats const& node) {
     auto const n = stored.by_category.size();
-    // Stored nowhere are the rows of the default category, or else those without a value.
+    // Rows that are stored nowhere are of the default category, or have no value.
     bool const has_default = stored.default_category != BinIndex::kNoBin;
     auto& others = has_default ? default_ : missing_;
     std::fill(missing_.begin(), missing_.end(), 0.0);

@@ -272,7 +272,7 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
     if (!job.has_lists) {
       return n_blocks;
     }
-    // Tasks of about the same size. All of a node's read all of its values.
+    // Tasks of about the same size. Each task of a node reads all of the node's values.
     auto const n_tasks = NumListTasks(n_threads);
     return std::min(n_blocks, n_threads == 1 ? 1 : 1 + n_tasks * n_rows(job) / n_all);
   });

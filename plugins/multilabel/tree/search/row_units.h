@@ -37,7 +37,7 @@ struct GradientSizes {
 XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const* rows,
                                         std::size_t n_rows, double* sums, float* largest) {
   auto const n_labels = gradients.n_labels;
-  std::int32_t most{0};  // its bits, which are ordered as numbers without a sign are
+  std::int32_t most{0};  // bits of a non-negative float, which have its order
   for (std::size_t i = 0; i < n_rows; ++i) {
     auto const* pairs = gradients.Row(rows[i]);
 #pragma omp simd reduction(max : most)

@@ -277,7 +277,7 @@ inline void Collect(SplitRange const& range, bool has_lists, float const* scores
 }
 
 /**
- * @brief Give splits of which a child does not reach what it must the score -inf.
+ * @brief Give the score -inf to splits with a child that misses a minimum.
  *
  * @param running Gets the best score that an allowed split surely has.
  */
