@@ -89,8 +89,8 @@ EXPECTED_FAILURES = {
 # The check brings other targets than the one named here.
 NAMED_TARGETS = {"check_regressor_multioutput": "it has a target without an objective"}
 
-# Thresholds and rules that are chosen in cross-validation: what the checks say of 0.5 and of rows
-# that are repeated does not hold for them, in the other form neither.
+# Thresholds and rules that are chosen in cross-validation: they need not be 0.5, and repeated rows
+# change the folds.
 CHOSEN_THRESHOLDS = {
     "check_classifier_multioutput": "predict is not predict_proba, rounded",
     "check_sample_weight_equivalence_on_dense_data": "repeated rows make other folds",

@@ -66,8 +66,8 @@ struct GradientRange {
   float grad{0.0f}, hess{0.0f}, probe{0.0f};
 };
 
-// Bits of non-negative floats have the order of the floats; clang vectorises the maximum of integers,
-// but not that of floats that could be NaN.
+// Bits of non-negative floats have the order of the floats; clang vectorises the maximum of
+// integers, but not that of floats that could be NaN.
 XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::size_t n) {
   constexpr std::size_t kLanes = 8;
   auto const* values = reinterpret_cast<float const*>(gpair);
