@@ -652,6 +652,7 @@ def test_worker_that_is_killed_while_training(client: Any) -> None:
     np.testing.assert_allclose(again.predict_proba(X), before, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_worker_that_freezes_while_training(
     client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -197,7 +197,7 @@ def test_another_evaluation_for_a_data_set(write_config):
     )
     assert config.evaluation_of("digits").type == "train_test"
     assert config.evaluation_of("digits-tiny").type == "k_fold"
-    with pytest.raises(ConfigurationError, match="must apply to all methods"):
+    with pytest.raises(ConfigurationError, match="applies to all methods: leave methods out"):
         load_configuration(write_config(exceptions=[exception | {"methods": ["BR"]}]))
 
 

@@ -204,6 +204,7 @@ def start(root, config, results, **options):
     )
 
 
+@pytest.mark.slow
 def test_full_disk(root, write_config, tmp_path, tiny_run):
     """A limit on the size of files stands for the full disk: writing fails in the same place."""
     config = write_config()

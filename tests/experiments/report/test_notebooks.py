@@ -63,6 +63,7 @@ def test_runs(file, monkeypatch):
             exec(compile(cell.source, str(file), "exec"), namespace)
 
 
+@pytest.mark.slow
 def test_is_executed_in_a_kernel_and_left_as_it_is():
     file = NOTEBOOKS / "lacovac-2016.ipynb"
     before = file.read_bytes()

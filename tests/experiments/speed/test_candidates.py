@@ -155,9 +155,10 @@ def test_plain_trainings_are_compared_with_another_library(name, arrays, monkeyp
 @pytest.mark.parametrize(
     ("name", "situations"),
     [
-        (
+        pytest.param(
             "sketched",
             [busy.Situation(), busy.Situation(1, "lower"), busy.Situation(limit="one core")],
+            marks=pytest.mark.slow,
         ),
         ("automatic", [busy.Situation()]),
     ],
