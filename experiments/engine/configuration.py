@@ -196,7 +196,9 @@ class SpecialCase(Part):
     @model_validator(mode="after")
     def _same_parts_for_all(self) -> Self:
         if self.evaluation is not None and self.methods is not None:
-            raise ValueError("an exception with another evaluation applies to all methods: leave methods out")
+            raise ValueError(
+                "an exception with another evaluation applies to all methods: leave methods out"
+            )
         return self
 
 
