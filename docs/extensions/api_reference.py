@@ -1,8 +1,8 @@
 """Checks that the API reference is complete, and leaves out inherited members of other libraries.
 
-A name is public if a package, or a module directly below `xdcc`, lists it in `__all__`. If the reference lacks a public name, the build
-emits a warning, which ``-W`` turns into an error. Members that scikit-learn adds to a class are not
-repeated.
+A name is public if a package, or a module directly below `xdcc`, lists it in `__all__`. If the
+reference lacks a public name, the build emits a warning, which ``-W`` turns into an error. Members
+that scikit-learn adds to a class are not repeated.
 """
 
 from importlib import import_module
