@@ -22,7 +22,7 @@ from xdcc.serving.compiled_steps import (
 )
 
 _FEW_ROWS = 8
-"""Up to so many rows of a DataFrame, slices of its columns take longer than objects of all."""
+"""Up to this many rows of a DataFrame, slicing columns takes longer than making objects of all."""
 
 
 @stored
