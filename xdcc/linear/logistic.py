@@ -13,7 +13,7 @@ model has its own step length, history and stopping point. The features are unco
 are needed. The objective of a model never increases, so EM can stop it at any iteration.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from typing import Annotated, Any
@@ -33,6 +33,10 @@ type Matrix = Floats | sparse.csr_matrix
 _HISTORY = 8
 _BLOCK = 64
 """Number of models solved at a time; their histories fit into the cache of a core."""
+
+_LEAST_ENTRIES = 50_000
+"""Log-odds of a block from which blocks are solved side by side. NumPy's calls for fewer are so
+short that threads would mostly wait for Python's lock: two took up to 1.3 times as long as one."""
 
 _SHORTEST_STEP = 2.0**-30
 
@@ -134,7 +138,8 @@ def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Sol
     """Minimise the objectives of all models, starting at `start` (n_features + 2, n_models).
 
     `X` (n, n_features) are the shared features; uncorrelated features are fastest. Blocks of models
-    are solved side by side (:mod:`xdcc.base.side_by_side`), which does not change the solutions.
+    are solved side by side (:mod:`xdcc.base.side_by_side`) if they are large, which does not change
+    the solutions.
     """
     mean_square = _mean_squares(X)
 
@@ -145,8 +150,16 @@ def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Sol
             part, rows = part.rows(used), X[used]
         return _Descent(rows, mean_square, part, penalty, start[:, block]).run()
 
-    parts = run_all([partial(solved, block) for block in model_blocks(start.shape[1])])
-    return reduce(Solution.followed_by, parts)
+    blocks = list(model_blocks(start.shape[1]))
+    n_entries = X.shape[0] * (blocks[0].stop - blocks[0].start)
+    return reduce(
+        Solution.followed_by, run_blocks([partial(solved, block) for block in blocks], n_entries)
+    )
+
+
+def run_blocks[T](tasks: Sequence[Callable[[], T]], n_entries: int) -> list[T]:
+    """Solve blocks side by side if they have enough log-odds (`n_entries` each), else in order."""
+    return run_all(tasks) if n_entries >= _LEAST_ENTRIES else [task() for task in tasks]
 
 
 def _mean_squares(X: Matrix) -> Floats:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
-from xdcc.base.side_by_side import run_all
 from xdcc.base.workers import sum_of_all
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
@@ -25,6 +24,7 @@ from xdcc.linear.logistic import (
     Solution,
     linear_predictor,
     model_blocks,
+    run_blocks,
     solve,
 )
 
@@ -130,15 +130,17 @@ class FoldPath:
             self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
 
         before = np.take(self.coef[0], labels, axis=1)
-        run_all([partial(solved, 0, models, 0) for models in blocks])
+        n_entries = len(data.Y) * len(blocks[0])
+        run_blocks([partial(solved, 0, models, 0) for models in blocks], n_entries)
         # The folds share most of their rows, so their models move about as those of the first fold.
         moves = np.take(self.coef[0], labels, axis=1) - before
-        run_all(
+        run_blocks(
             [
                 partial(solved, fold, models, moves[:, block])
                 for fold in range(1, len(self.coef))
                 for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
-            ]
+            ],
+            n_entries,
         )
         self._n_steps += 1
         judged, _ = folds.of_tested(_take(data, labels)._replace(X=self.margins[:, labels]))
