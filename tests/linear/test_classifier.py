@@ -18,10 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.reference import linear as reference
+from xdcc.base import side_by_side
 from xdcc.base.folds import TrainsOutOfFold, stratified_folds
 from xdcc.data import make_multilabel
 from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.linear import LogisticLabels, classifier, logistic
+from xdcc.linear import LogisticLabels, classifier
 from xdcc.linear.logistic import Penalty
 
 
@@ -152,7 +153,7 @@ def test_forms_of_X():
 
 @pytest.mark.parametrize("make_data", [numbers, words])
 def test_threads_do_not_change_the_model(make_data, monkeypatch):
-    monkeypatch.setattr(logistic, "_LEAST_ENTRIES", 0)
+    monkeypatch.setattr(side_by_side, "_LEAST_ENTRIES", 0)
     X, Y = make_data(n_labels=70, n_rows=90)
     one, two = (LogisticLabels(n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
     assert np.array_equal(one.coef_, two.coef_)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from xdcc.base import side_by_side
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, stratified_folds
-from xdcc.base.side_by_side import side_by_side
-from xdcc.linear import logistic
 from xdcc.linear.logistic import Penalty
 from xdcc.linear.path import FoldPath, choose_strength, log_losses
 
@@ -46,7 +45,7 @@ def test_margins_are_out_of_fold():
 
 @pytest.mark.parametrize("n_rows", [40, 41])
 def test_folds_are_trained_side_by_side_if_they_have_enough_log_odds(n_rows, monkeypatch):
-    monkeypatch.setattr(logistic, "_LEAST_ENTRIES", 41 * 3)
+    monkeypatch.setattr(side_by_side, "_LEAST_ENTRIES", 41 * 3)
     data, threads = some_data(n_rows), set()
 
     def note_thread(step):
@@ -55,7 +54,7 @@ def test_folds_are_trained_side_by_side_if_they_have_enough_log_odds(n_rows, mon
 
     folds = Folds(stratified_folds(data.Y, 3, 0))
     path = FoldPath(data, folds, Penalty(1.0, 0.0), note_thread)
-    with side_by_side(2):
+    with side_by_side.side_by_side(2):
         path.step(1.0)
     assert (threads == {threading.get_ident()}) == (n_rows == 40)
 

@@ -44,6 +44,8 @@ class Candidate:
         Whether a training that is ended early gives a model for each fold, as that of boosters.
     repeats : bool, default=True
         Whether a time budget may be spent on more models with other seeds.
+    is_divisible : bool, default=True
+        Whether several threads can share its training. What cannot be shared begins first.
     is_measured : bool, default=False
         Whether `seconds` come from a trial on this machine, so that it does not matter how much
         longer than estimated other candidates take.
@@ -66,6 +68,7 @@ class Candidate:
     n_errors: float = 1.0
     ends_early: bool = False
     repeats: bool = True
+    is_divisible: bool = True
     is_measured: bool = False
     n_rows: int | None = None
     family: "MemberFamily | None" = field(default=None, repr=False)

@@ -9,6 +9,9 @@ from xdcc.linear import LogisticLabels
 _PER_PRODUCT = 2e-10
 """Seconds for an entry of X and a label in a product of the linear solver."""
 
+_PER_COEFFICIENT = 6e-9
+"""Seconds for a coefficient beside such a product; where X is text, there are many."""
+
 _N_PRODUCTS = 150
 """Such products for each fold along the path of penalties."""
 
@@ -31,13 +34,14 @@ def linear(shape: Shape) -> Candidate:
     """Describe logistic regressions."""
     n_rows = rows_of_linear(shape)
     n_entries = shape.n_entries * n_rows / shape.n_rows
-    products = _N_PRODUCTS * shape.n_folds * n_entries * shape.n_labels
+    of_product = _PER_PRODUCT * n_entries + _PER_COEFFICIENT * shape.n_features
     return Candidate(
         "linear",
         LogisticLabels(),
-        _PER_PRODUCT * products,
+        _N_PRODUCTS * shape.n_folds * shape.n_labels * of_product,
         ends_early=True,
         repeats=False,
+        is_divisible=False,
         n_rows=n_rows if shape.n_folds == 1 else None,
     )
 

@@ -271,7 +271,7 @@ class Search:
         self._is_together = n_at_once() > 1 and self._fit_in_memory(candidates)
         if self._is_together:  # what takes long first: no thread is left with it in the end
             numbers.sort(key=lambda number: -candidates[number].seconds)
-        self._run([partial(try_candidate, number) for number in numbers])
+        self._run([(candidates[number], partial(try_candidate, number)) for number in numbers])
 
     def _fit_in_memory(self, candidates: Sequence[Candidate]) -> bool:
         """Tell whether memory suffices to train candidates at the same time."""
@@ -279,9 +279,19 @@ class Search:
         n_folds = self._folds.n_folds
         return fit_in_memory([each._memory_of_folds(self._data, n_folds) for each in estimators])
 
-    def _run(self, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Run tasks of several candidates, side by side if time and memory allow it."""
-        return run_all(tasks) if self._is_together else [task() for task in tasks]
+    def _run(self, tasks: Sequence[tuple[Candidate | None, Callable[[], Any]]]) -> list[Any]:
+        """Run tasks of several candidates, side by side if time and memory allow it.
+
+        What several threads cannot share begins first: none is left with it in the end.
+        """
+        if not self._is_together:
+            return [task() for _, task in tasks]
+        order = sorted(
+            range(len(tasks)),
+            key=lambda number: (of := tasks[number][0]) is None or of.is_divisible,
+        )
+        found = run_all([tasks[number][1] for number in order])
+        return [found[order.index(number)] for number in range(len(tasks))]
 
     def _try_one_fold(self) -> None:
         """Train the usual candidates, and then what follows them."""
@@ -383,13 +393,15 @@ class Search:
                 self._stack(candidate, seed)
             self._budget.reserve(self._for_rules)
 
-        _, *members = self._run([stack, *self._choices(seed)])
+        _, *members = self._run([(candidate, stack), *self._choices(seed)])
         return members
 
-    def _choices(self, seed: int) -> list[Callable[[], Member]]:
+    def _choices(self, seed: int) -> list[tuple[Candidate, Callable[[], Member]]]:
         """List what makes the members of the mixture."""
-        chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
-        return [partial(self._chosen, name, float(share), seed) for name, share in chosen]
+        return [
+            (self._members[name].candidate, partial(self._chosen, name, float(share), seed))
+            for name, share in zip(self._mixture.names, self._mixture.shares, strict=True)
+        ]
 
     def _chosen(self, name: str, share: float, seed: int) -> Member:
         """Make a member of the mixture, with models of all rows if that pays."""

@@ -18,6 +18,7 @@ Of labels that are the same in all training rows nothing can be learned but that
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from xdcc.base.contributions import Contributions
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES
 from xdcc.base.libraries import special
+from xdcc.base.side_by_side import run_large
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.weights import by_entry
@@ -43,6 +45,9 @@ _LEAST_OF_BOTH = 10
 _SMALL_FALL, _LEAST_FALL, _SMALL_STEP, _RIDGE = 1e-12, 1e-4, 1e-10, 1e-12
 """Of Newton's method: the fall of the loss below which it ends; the share of the expected fall that
 a shortened step must reach; the shortest step; and the number that is added to the curvature."""
+
+_LABELS_OF_TASK = 16
+"""Labels that one thread gives their own numbers at a time."""
 
 _SATURATED = 40.0
 """No search starts from larger margins than that."""
@@ -126,12 +131,13 @@ def calibrate(
     commons = [fit_platt(z, y, w, counts & use[:, np.newaxis], common) for use, _ in parts]
     scaling = PlattScaling.of_all(common, n_labels)
     nested = [PlattScaling.of_all(fitted, n_labels) for fitted in commons]
-    for label in range(n_labels):
+
+    def fit_label(label: int) -> None:
         column = np.s_[:, label : label + 1]
         of_label, known = (z[column], y[column], w[column]), counts[column]
         present = (y[column] == 1) & known
         if min(present.sum(), known.sum() - present.sum()) < _LEAST_OF_BOTH:
-            continue
+            return
         before, after, own = np.empty(len(y)), np.empty(len(y)), []
         for (use, out), (a, b) in zip(parts, commons, strict=True):
             own.append(fit_platt(*of_label, known & use[:, np.newaxis], common))
@@ -143,6 +149,12 @@ def calibrate(
             for of_fold, fitted in zip(nested, own, strict=True):
                 of_fold.put(label, fitted)
 
+    def fit_labels(first: int) -> None:
+        for label in range(first, min(first + _LABELS_OF_TASK, n_labels)):
+            fit_label(label)
+
+    tasks = [partial(fit_labels, first) for first in range(0, n_labels, _LABELS_OF_TASK)]
+    run_large(tasks, len(y) * _LABELS_OF_TASK)
     calibrated = np.empty(margins.shape)
     for fold, of_fold in zip(numbers, nested, strict=True):
         out = folds == fold

@@ -13,7 +13,7 @@ model has its own step length, history and stopping point. The features are unco
 are needed. The objective of a model never increases, so EM can stop it at any iteration.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.side_by_side import run_all
+from xdcc.base.side_by_side import run_large
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.workers import rows_of_all, sum_of_all
@@ -33,10 +33,6 @@ type Matrix = Floats | sparse.csr_matrix
 _HISTORY = 8
 _BLOCK = 64
 """Number of models solved at a time; their histories fit into the cache of a core."""
-
-_LEAST_ENTRIES = 50_000
-"""Log-odds of a block from which blocks are solved side by side. NumPy's calls for fewer are so
-short that threads would mostly wait for Python's lock: two took up to 1.3 times as long as one."""
 
 _SHORTEST_STEP = 2.0**-30
 
@@ -152,14 +148,8 @@ def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Sol
 
     blocks = list(model_blocks(start.shape[1]))
     n_entries = X.shape[0] * (blocks[0].stop - blocks[0].start)
-    return reduce(
-        Solution.followed_by, run_blocks([partial(solved, block) for block in blocks], n_entries)
-    )
-
-
-def run_blocks[T](tasks: Sequence[Callable[[], T]], n_entries: int) -> list[T]:
-    """Solve blocks side by side if they have enough log-odds (`n_entries` each), else in order."""
-    return run_all(tasks) if n_entries >= _LEAST_ENTRIES else [task() for task in tasks]
+    parts = run_large([partial(solved, block) for block in blocks], n_entries)
+    return reduce(Solution.followed_by, parts)
 
 
 def _mean_squares(X: Matrix) -> Floats:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
+from xdcc.base.side_by_side import run_large
 from xdcc.base.workers import sum_of_all
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
@@ -24,7 +25,6 @@ from xdcc.linear.logistic import (
     Solution,
     linear_predictor,
     model_blocks,
-    run_blocks,
     solve,
 )
 
@@ -131,10 +131,10 @@ class FoldPath:
 
         before = np.take(self.coef[0], labels, axis=1)
         n_entries = len(data.Y) * len(blocks[0])
-        run_blocks([partial(solved, 0, models, 0) for models in blocks], n_entries)
+        run_large([partial(solved, 0, models, 0) for models in blocks], n_entries)
         # The folds share most of their rows, so their models move about as those of the first fold.
         moves = np.take(self.coef[0], labels, axis=1) - before
-        run_blocks(
+        run_large(
             [
                 partial(solved, fold, models, moves[:, block])
                 for fold in range(1, len(self.coef))
