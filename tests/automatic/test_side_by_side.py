@@ -11,8 +11,10 @@ from sklearn.datasets import make_multilabel_classification
 
 from xdcc import MultiLabelClassifier
 from xdcc.automatic import search
+from xdcc.automatic.family import Candidate
 from xdcc.base.memory import NotEnoughMemoryError
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.linear import LogisticLabels
 
 X, Y = make_multilabel_classification(
     n_samples=330, n_features=6, n_classes=4, n_labels=2, random_state=5
@@ -69,19 +71,15 @@ def test_candidates_enter_in_their_order(monkeypatch, expected):
     assert ended.index(names[0]) == 3
 
 
-def test_what_threads_cannot_share_and_what_takes_long_is_begun_first(monkeypatch):
-    begun, train = [], search.Search._train
-
-    def spied(self, candidate, *others):
-        begun.append(candidate)
-        return train(self, candidate, *others)
-
-    monkeypatch.setattr(search.Search, "_train", spied)
-    _classifier(n_jobs=2).fit(X, Y)
-    (alone,) = (each for each in begun[:4] if not each.is_divisible)
-    longest = max(begun[:4], key=lambda each: each.seconds)
-    assert alone is not longest
-    assert {each.name for each in begun[:2]} == {alone.name, longest.name}
+def test_no_thread_is_left_with_what_takes_long_or_cannot_be_shared():
+    of_name = [("a", 2.0, True), ("b", 0.1, False), ("c", 3.0, True), ("d", 1.0, True)]
+    candidates = [
+        Candidate(name, LogisticLabels(), seconds, is_divisible=is_divisible)
+        for name, seconds, is_divisible in of_name
+    ]
+    ranks = search._order(candidates)
+    assert sorted("abcd", key=lambda name: ranks["abcd".index(name)]) == ["c", "a", "b", "d"]
+    assert search._order(candidates[1:2]) == [(-0.1, False)]
 
 
 def test_one_candidate_at_a_time_if_memory_is_short(monkeypatch, expected):

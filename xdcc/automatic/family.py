@@ -45,7 +45,7 @@ class Candidate:
     repeats : bool, default=True
         Whether a time budget may be spent on more models with other seeds.
     is_divisible : bool, default=True
-        Whether several threads can share its training. What cannot be shared begins first.
+        Whether several threads can share its training. What cannot be shared does not begin last.
     is_measured : bool, default=False
         Whether `seconds` come from a trial on this machine, so that it does not matter how much
         longer than estimated other candidates take.

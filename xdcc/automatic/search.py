@@ -269,9 +269,9 @@ class Search:
 
         numbers = list(range(len(candidates)))
         self._is_together = n_at_once() > 1 and self._fit_in_memory(candidates)
-        if self._is_together:  # what takes long first: no thread is left with it in the end
-            numbers.sort(key=lambda number: -candidates[number].seconds)
-        self._run([(candidates[number], partial(try_candidate, number)) for number in numbers])
+        if self._is_together:
+            numbers.sort(key=_order(candidates).__getitem__)
+        self._run([partial(try_candidate, number) for number in numbers])
 
     def _fit_in_memory(self, candidates: Sequence[Candidate]) -> bool:
         """Tell whether memory suffices to train candidates at the same time."""
@@ -279,19 +279,9 @@ class Search:
         n_folds = self._folds.n_folds
         return fit_in_memory([each._memory_of_folds(self._data, n_folds) for each in estimators])
 
-    def _run(self, tasks: Sequence[tuple[Candidate | None, Callable[[], Any]]]) -> list[Any]:
-        """Run tasks of several candidates, side by side if time and memory allow it.
-
-        What several threads cannot share begins first: none is left with it in the end.
-        """
-        if not self._is_together:
-            return [task() for _, task in tasks]
-        order = sorted(
-            range(len(tasks)),
-            key=lambda number: (of := tasks[number][0]) is None or of.is_divisible,
-        )
-        found = run_all([tasks[number][1] for number in order])
-        return [found[order.index(number)] for number in range(len(tasks))]
+    def _run(self, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Run tasks of several candidates, side by side if time and memory allow it."""
+        return run_all(tasks) if self._is_together else [task() for task in tasks]
 
     def _try_one_fold(self) -> None:
         """Train the usual candidates, and then what follows them."""
@@ -393,15 +383,13 @@ class Search:
                 self._stack(candidate, seed)
             self._budget.reserve(self._for_rules)
 
-        _, *members = self._run([(candidate, stack), *self._choices(seed)])
+        _, *members = self._run([stack, *self._choices(seed)])
         return members
 
-    def _choices(self, seed: int) -> list[tuple[Candidate, Callable[[], Member]]]:
+    def _choices(self, seed: int) -> list[Callable[[], Member]]:
         """List what makes the members of the mixture."""
-        return [
-            (self._members[name].candidate, partial(self._chosen, name, float(share), seed))
-            for name, share in zip(self._mixture.names, self._mixture.shares, strict=True)
-        ]
+        chosen = zip(self._mixture.names, self._mixture.shares, strict=True)
+        return [partial(self._chosen, name, float(share), seed) for name, share in chosen]
 
     def _chosen(self, name: str, share: float, seed: int) -> Member:
         """Make a member of the mixture, with models of all rows if that pays."""
@@ -662,6 +650,18 @@ class Search:
         (model,) = found.estimators
         margins[self._rows_tested] = margins_by(model, self._tested.X, data.Y.shape[1])
         return found._replace(margins=margins)
+
+
+def _order(candidates: Sequence[Candidate]) -> list[tuple[float, bool]]:
+    """Rank candidates: no thread is left in the end with what takes long or cannot be shared.
+
+    What takes long comes first, and what cannot be shared at least before the last of the others.
+    """
+    least = min((each.seconds for each in candidates if each.is_divisible), default=0.0)
+    return [
+        (-(each.seconds if each.is_divisible else max(each.seconds, least)), each.is_divisible)
+        for each in candidates
+    ]
 
 
 def _on_all_rows(unfitted: Any, n_models: int, data: FitData, seed: int) -> list[Any]:
