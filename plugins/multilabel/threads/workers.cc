@@ -39,7 +39,7 @@ namespace {
 constexpr int kMaxWorkers = 255;
 /** @brief Least time that an owner spins for a claimed task before it sleeps. */
 constexpr Nanoseconds kWait = 50'000;
-/** @brief Time after which an owner that works alone asks for help that it did not plan. */
+/** @brief Time after which an owner that works alone asks for help, and asks again. */
 constexpr Nanoseconds kLongerThanExpected = 50'000;
 /** @brief Time after which a thread's affinity and priority are read again. */
 constexpr Nanoseconds kSettingsAge = 10'000'000;
@@ -103,7 +103,7 @@ struct alignas(8) Region {
   std::array<Worker*, kMaxWorkers> helpers, sleepers;
   int n_helpers{0};
   std::atomic<int> n_sleepers{0}, next_sleeper{0};  // 0 until all of them are known
-  Nanoseconds begin{0};
+  Nanoseconds begin{0}, offered_at{0};
 
   [[nodiscard]] std::uintptr_t Address() const { return reinterpret_cast<std::uintptr_t>(this); }
   [[nodiscard]] bool HasMore() const { return next.load(std::memory_order_relaxed) < n_tasks; }
@@ -243,7 +243,7 @@ class Pool {
       RunAlone(region);
       return;
     }
-    region->begin = Now();
+    region->begin = region->offered_at = Now();
     auto* cost = this->CostAt(site);
     auto const per_iteration = cost->load(std::memory_order_relaxed);
     this->Offer(region, SiteCost::Work(per_iteration, size));
@@ -271,11 +271,13 @@ class Pool {
     cost->store(SiteCost::Learn(per_iteration, size, work), std::memory_order_relaxed);
   }
 
-  /** @brief Offer a region that was expected to be short to all workers. */
+  /** @brief Offer a region that was expected to be short, or for which no worker was free. */
   void OfferLate(Region* region) {
-    if (Now() - region->begin > kLongerThanExpected) {
-      alone = nullptr;
+    auto const now = Now();
+    if (now - region->offered_at > kLongerThanExpected) {
+      region->offered_at = now;
       this->Offer(region, kUnknownWork);
+      alone = region->n_helpers == 0 ? region : nullptr;
     }
   }
 
@@ -344,8 +346,8 @@ class Pool {
     }
     int n_sleepers = 0;
     this->OfferTo(region, n_worth, &n_sleepers, /*asleep=*/false);
-    if (caller_.debt.Wakes(region->begin, work, region->n_helpers, n_worth) &&
-        region->begin >= caller_.none_idle_until) {
+    if (caller_.debt.Wakes(region->offered_at, work, region->n_helpers, n_worth) &&
+        region->offered_at >= caller_.none_idle_until) {
       int const n_most = std::min(n_worth, region->n_helpers + this->NumWorthWaking());
       int const n_resting = this->OfferTo(region, n_most, &n_sleepers, /*asleep=*/true);
       int const n_missing = n_most - region->n_helpers - n_resting;
@@ -385,7 +387,7 @@ class Pool {
       if (worker->settings != caller_.number) {
         continue;
       }
-      if (worker->rests_until.load(std::memory_order_relaxed) > region->begin) {
+      if (worker->rests_until.load(std::memory_order_relaxed) > region->offered_at) {
         ++n_resting;
         continue;
       }

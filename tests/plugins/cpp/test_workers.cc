@@ -219,6 +219,40 @@ XDCC_TEST(workers, ARegionThatTakesLongerThanExpectedGetsHelpLate) {
   }));
 }
 
+XDCC_TEST(workers, ARegionForWhichNoWorkerIsFreeGetsHelpLater) {
+  FourProcessors pretended;
+  CHECK(InOneTrial([] {
+    std::atomic<bool> is_over{false};
+    Meeting busy{7}, meeting{2};  // two callers with four workers, and this thread
+    std::thread callers[2];
+    for (int c = 0; c < 2; ++c) {
+      callers[c] = std::thread{[&, n_tasks = 4 - 2 * c] {
+        Site site{[&](int) {
+          busy.Arrive();
+          while (!is_over) {
+            std::this_thread::yield();
+          }
+        }};
+        xdcc::RunTasks(n_tasks, &Site::Do, &site, kLarge);
+      }};
+    }
+    busy.Arrive();
+    Site site{[&](int number) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      if (number == 1) {  // help was sought after the first task
+        is_over = true;
+        for (auto& caller : callers) {
+          caller.join();
+        }
+      } else if (number > 1) {
+        meeting.Arrive();
+      }
+    }};
+    xdcc::RunTasks(4, &Site::Do, &site, kLarge);
+    return meeting.AllMet();
+  }));
+}
+
 XDCC_TEST(workers, EachCallerHasWorkersOfItsOwn) {
   FourProcessors pretended;
   CHECK(InOneTrial([] {
