@@ -52,8 +52,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
         `mlogloss` (the default) or `merror`.
     {stopping}
     {sparse_zeros}
-    verbose : int, default=0
-        Whether to print the metrics on `eval_set` in every boosting round.
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -61,20 +59,12 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
 
     Attributes
     ----------
-    booster_ : xgboost.Booster
-        The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
-    best_iteration_ : int
-        Index of the last boosting round that predictions use.
-    sketch_size_, labels_per_tree_ : int
-        Settings with which the trees were grown.
+    {trees}
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"mlogloss": [...]}}``.
     classes_ : array of shape (n_classes,)
         The classes, sorted.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {features}
     {categories}
     {sparse_X}
 
@@ -197,9 +187,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     @property
     def _output_names(self) -> NDArray[Any]:
         return self.classes_
-
-    def _verbosity(self) -> int:
-        return 0
 
     def _make_predictor(self) -> ClassPredictor:
         return ClassPredictor([self._layout()])

@@ -112,8 +112,6 @@ default="reg:squarederror"
         log-loss, squared or absolute error, each divided by that of a constant prediction.
     {stopping}
     {sparse_zeros}
-    verbose : int, default=0
-        Whether to print the metrics on `eval_set` in every boosting round.
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -121,22 +119,14 @@ default="reg:squarederror"
 
     Attributes
     ----------
-    booster_ : xgboost.Booster
-        The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
-    best_iteration_ : int
-        Index of the last boosting round that predictions use.
-    sketch_size_, labels_per_tree_ : int
-        Settings with which the trees were grown.
+    {trees}
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"rmse": [...]}}``.
     n_targets_ : int
         Number of targets.
     target_names_ : array of str of shape (n_targets,)
         Column names of a DataFrame, else `target_0`, `target_1` and so on.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {features}
     {categories}
     {sparse_X}
 
@@ -283,9 +273,6 @@ default="reg:squarederror"
     @property
     def _output_names(self) -> NDArray[Any]:
         return self.target_names_
-
-    def _verbosity(self) -> int:
-        return 0
 
     def _check_params(self) -> None:
         super()._check_params()
