@@ -248,7 +248,12 @@ def test_a_template_with_an_unknown_place(tmp_path, monkeypatch):
         report.write_reports(Measurements(HEADER, [dense("yeast", "ours")]), tmp_path)
 
 
-KEPT = {"main": "QUALITY.md", "drop_in": "DROP_IN.md", "prediction": "PREDICTION.md"}
+KEPT = {
+    "main": "QUALITY.md",
+    "drop_in": "DROP_IN.md",
+    "prediction": "PREDICTION.md",
+    "outputs": "OUTPUTS.md",
+}
 
 
 @pytest.mark.parametrize("name", KEPT)
