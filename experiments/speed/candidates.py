@@ -289,8 +289,13 @@ class Outputs(Auto):
         self.parameters |= _of_classes(self._kind, Y)
         return super().build(X, Y)
 
+    def quantise(self, matrix: xgb.DMatrix) -> None:
+        """Choose the sketch and the units, which are no part of a round; bin the matrix."""
+        self._choose(matrix)
+        super().quantise(matrix)
+
     def _choose(self, matrix: xgb.DMatrix) -> None:
-        if self._name == "ours":
+        if self._name == "ours" or "sketch_size" in self.parameters:
             return
         by_name = {"sketched": {"sketch_size": 1, "outputs_per_tree": 0}}
         kinds = {"targets": MultiTargetXGBRegressor, "classes": MultiClassXGBClassifier}

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from experiments.engine.registry import lookup
 from experiments.engine.yaml_file import Part, checked, read_yaml
-from experiments.speed.suites import SUITES, members
+from experiments.speed.suites import CANDIDATES, SUITES, members
 from experiments.speed.summary import Cell, Ratio, Summary
 
 
@@ -82,7 +82,7 @@ class Row(Part):
 
     text: str
     suite: Annotated[str, _known("suite", SUITES)]
-    over: str | list[str]
+    over: Annotated[str, _known("candidate", dict.fromkeys(CANDIDATES))] | list[str]
     reduce: Annotated[str, _known("reduction", _REDUCTIONS)]
     under: str | None = None
     data: list[str] | None = None

@@ -181,4 +181,4 @@ def place_of(job: Job) -> tuple[Any, ...]:
 
 def _own_rounds(name: str) -> int:
     rounds = _FILE.rounds
-    return rounds["synthetic"] if synthetic_shape(name) else rounds.get(name, rounds["other"])
+    return rounds.get(name, rounds["synthetic" if synthetic_shape(name) else "other"])

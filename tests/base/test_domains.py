@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from xdcc.base.domains import Choice, Number, OneOrPerLabel, check_domain
+from xdcc.base.domains import Choice, DictOf, Number, OneOrPerLabel, check_domain
 
 SHARE = Number(low=0, high=1, low_open=True)
 COUNT = Number(low=1, whole=True)
@@ -55,6 +55,17 @@ def test_choice() -> None:
     assert not domain.accepts(1.0)
     assert not domain.accepts(["any"])
     assert not domain.accepts(None)
+
+
+def test_dict_of() -> None:
+    domain = DictOf("weights", SHARE)
+    assert domain.accepts({})
+    assert domain.accepts({"a": 1, 2: 0.5})
+    assert not domain.accepts({"a": 1, "b": 2})
+    assert not domain.accepts([("a", 1)])
+    assert DictOf("names").accepts({"a": "b"})
+    assert not DictOf("names").accepts("a")
+    assert str(domain) == "a dict of weights"
 
 
 def test_one_or_per_label() -> None:

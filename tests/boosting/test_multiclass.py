@@ -127,7 +127,8 @@ def test_auto_sketches_race():
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (np.zeros(900), "The number of classes has to be greater than one; got one class, "),
+        (np.zeros(900), "The number of classes has to be greater than one; got one class, 0.0"),
+        (np.full(900, "a"), "got one class, 'a'"),
         (np.where(y == 0, np.nan, y), "Input y contains NaN"),
         (y[:50], "inconsistent numbers of samples"),
         (np.eye(10)[y], "y should be a 1d array"),
@@ -138,14 +139,14 @@ def test_auto_sketches_race():
 def test_bad_classes(target, message):
     with pytest.raises(ValueError, match=message):
         MultiClassXGBClassifier(**FEW).fit(X, target)
+    with pytest.raises(ValueError, match=message):
+        MultiClassXGBClassifier(**FEW, class_weight="balanced").fit(X, target)
 
 
 def test_classes_that_were_not_there():
     model = MultiClassXGBClassifier(**FEW)
     seen = y != 7
-    message = (
-        r"eval_set\[0\] holds the class .*7.*, but in fit the classes were 0, 1, 2, 3, 4, \.\.\."
-    )
+    message = r"eval_set\[0\] holds the class 7, but in fit the classes were 0, 1, 2, 3, 4, \.\.\."
     with pytest.raises(ValueError, match=message):
         model.fit(X[seen], y[seen], eval_set=[(X, y)])
 
@@ -154,7 +155,11 @@ def test_classes_that_were_not_there():
     ("params", "message"),
     [
         ({"class_weight": "heavy"}, "class_weight='heavy': it must be"),
-        ({"class_weight": 3}, "class_weight=3: it must be a dict of weights by class"),
+        ({"class_weight": 3}, "class_weight=3: it must be a dict of weights at least 0 by class"),
+        (
+            {"class_weight": {3: -1}},
+            "class_weight={3: -1}: it must be a dict of weights",
+        ),
         ({"label_weight": [1, 2]}, "Unknown booster parameter 'label_weight'"),
         ({"eval_metric": "rmsle"}, "eval_metric='rmsle'"),
     ],

@@ -207,7 +207,7 @@ def test_auto_divides_targets_that_share_nothing():
         (pd.DataFrame({"a": Y[:, 0], "b": np.nan}), "every row that counts: target 'b'."),
         (np.zeros((400, 2, 2)), r"Y has shape \(400, 2, 2\); it must be \(n_samples, n_targets\)"),
         (np.zeros((400, 0)), r"Y has shape \(400, 0\)"),
-        (np.array([["a"]] * 400), "contains infinity or a value too large"),
+        (np.array([["a"]] * 400), "Target 'target_0' of y is 'a' in row 0; it must be a number"),
         (Y[:50], "inconsistent numbers of samples"),
         (None, "requires y to be passed, but the target y is None"),
     ],
@@ -217,10 +217,31 @@ def test_bad_targets(target, message):
         MultiTargetXGBRegressor(**FEW).fit(X, target)
 
 
-def test_targets_outside_of_the_domain():
-    for objective in ("count:poisson", "reg:gamma", "reg:logistic"):
-        with pytest.raises((ValueError, xgb.core.XGBoostError), match="label must be"):
-            MultiTargetXGBRegressor(**FEW, objective=objective).fit(X, Y)
+@pytest.mark.parametrize(
+    ("objective", "bad", "words"),
+    [
+        ("count:poisson", -1, "at least 0"),
+        ("reg:tweedie", -0.5, "at least 0"),
+        ("reg:gamma", 0, "positive"),
+        ("reg:logistic", 1.5, "from 0 to 1"),
+        ("reg:squaredlogerror", -1, "above -1"),
+    ],
+)
+def test_targets_outside_of_the_domain(objective, bad, words):
+    """The check is XGBoost's; the message also names the target."""
+    frame = pd.DataFrame(of_objective(objective), columns=list("abcd"))
+    wrong = frame.copy()
+    wrong.loc[7, "c"] = bad
+    message = (
+        f"is {float(bad)} in row 7; with the objective {objective!r} it must be {words}, or NaN"
+    )
+    model = MultiTargetXGBRegressor(**FEW, objective=objective)
+    with pytest.raises(ValueError, match=re.escape(f"Target 'c' of y {message}")):
+        model.fit(X, wrong)
+    with pytest.raises(ValueError, match=re.escape(f"Target 'c' of eval_set[0] {message}")):
+        model.fit(X, frame, eval_set=[(X, wrong)])
+    with pytest.raises(xgb.core.XGBoostError, match="label must be"):
+        xgb.train({"objective": objective, "verbosity": 0}, xgb.DMatrix(X, wrong), 1)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from xdcc.base.documentation import documented
 from xdcc.base.fit_data import FitData, only_positive_labels, unknown_labels
 from xdcc.base.frames import as_pandas
 from xdcc.base.label_rows import labels_in_order
-from xdcc.base.labels import Labels
+from xdcc.base.labels import Labels, check_given
 from xdcc.base.output_form import LabelForm
 from xdcc.base.package import PACKAGE
 from xdcc.base.weights import check_weight
@@ -64,6 +64,7 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     array(['red'], dtype=object)
     """
     checked_X = estimator._learn_X(X)
+    check_given(Y, type(estimator).__name__)
     data = check_fit_labels(estimator, Y, sample_weight)
     check_consistent_length(checked_X, data.Y)
     unknown = unknown_labels(data.Y, data.sample_weight)

@@ -6,7 +6,7 @@ the two, the same everywhere.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Protocol
@@ -337,6 +337,30 @@ class Splits:
     def __str__(self) -> str:
         """Describe the values."""
         return "a splitter with split(X, y, groups), an iterable of pairs (training, test)"
+
+
+@dataclass(frozen=True)
+class DictOf:
+    """A mapping, whose values may have a domain.
+
+    Examples
+    --------
+    >>> weights = DictOf("weights at least 0 by class", Number(low=0))
+    >>> weights.accepts({"red": 2}), weights.accepts({"red": -2}), str(weights)
+    (True, False, 'a dict of weights at least 0 by class')
+    """
+
+    words: str
+    values: Domain | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a mapping."""
+        if not isinstance(value, Mapping):
+            return False
+        return self.values is None or all(map(self.values.accepts, value.values()))
+
+    def __str__(self) -> str:
+        return f"a dict of {self.words}"
 
 
 class Either:

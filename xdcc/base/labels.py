@@ -71,10 +71,7 @@ def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
     array([[ 0.,  1.],
            [ 1., nan]], dtype=float32)
     """
-    if Y is None:
-        raise ValueError(
-            f"This {estimator} estimator requires y to be passed, but the target y is None."
-        )
+    check_given(Y, estimator)
     Y = labels_of_names(as_pandas(Y, "Y"))
     labels = _label_rows(Y)
     if len(labels.shape) == 1:
@@ -85,6 +82,21 @@ def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
         form = LabelForm.of_matrix(_names(Y, labels.shape[1]), is_named=hasattr(Y, "columns"))
         checked = _label_values(labels, form.names, soft)
     return FitData(None, checked, None, output_form=form)
+
+
+def check_given(Y: Any, estimator: str) -> None:
+    """Raise a ValueError in scikit-learn's words if Y is None.
+
+    Examples
+    --------
+    >>> check_given(None, "Trees")
+    Traceback (most recent call last):
+    ValueError: This Trees estimator requires y to be passed, but the target y is None.
+    """
+    if Y is None:
+        raise ValueError(
+            f"This {estimator} estimator requires y to be passed, but the target y is None."
+        )
 
 
 def check_labels_as_in_fit(

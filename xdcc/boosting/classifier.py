@@ -59,12 +59,7 @@ class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimat
         Whether Y, and that of `eval_set`, may hold probabilities: opinions of several annotators,
         smoothed labels, or the predictions of another model. The loss of a label y is the cross
         entropy ``-y log p - (1 - y) log(1 - p)``; among metrics `logloss` supports it.
-    reg_lambda : float, default=1.0
-        L2 regularisation.
-    max_bin : int, default=256
-        Largest number of bins per feature.
-    random_state : int, RandomState instance or None, default=None
-        Seed of row and column samples; None is the seed 0, as in XGBoost's own estimators.
+    {regularisation}
     {n_jobs}
     eval_metric : str or list of str, default=None
         Metrics that are evaluated on `eval_set` in every boosting round: `hamming_loss`,
@@ -91,12 +86,7 @@ class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimat
 
     Attributes
     ----------
-    booster_ : xgboost.Booster
-        The trees.
-    best_iteration_ : int
-        Index of the last boosting round that predictions use.
-    sketch_size_, labels_per_tree_ : int
-        Settings with which the trees were grown.
+    {trees}
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"logloss": [...]}}``.
     {fitted}

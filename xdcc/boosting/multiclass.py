@@ -13,29 +13,18 @@ from sklearn.utils import Tags, assert_all_finite, column_or_1d, compute_sample_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.domains import Choice, Either
+from xdcc.base.domains import Choice, DictOf, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import check_weight
+from xdcc.base.labels import check_given
 from xdcc.base.learned import Learned
 from xdcc.base.output_form import ClassForm
 from xdcc.base.stored import stored
+from xdcc.base.weights import check_weight
 from xdcc.boosting.output_predictors import ClassPredictor
 from xdcc.boosting.single_booster import VECTOR_LEAVES, SingleBooster
 from xdcc.boosting.sketch_choice import choose_sketch
-
-
-class _ClassWeights:
-    """Domain: weights by class."""
-
-    def accepts(self, value: object) -> bool:
-        """Whether `value` is a mapping."""
-        return isinstance(value, Mapping)
-
-    def __str__(self) -> str:
-        """Describe it."""
-        return "a dict of weights by class"
 
 
 @stored
@@ -63,8 +52,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
         `mlogloss` (the default) or `merror`.
     {stopping}
     {sparse_zeros}
-    verbose : int, default=0
-        Whether to print the metrics on `eval_set` in every boosting round.
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -72,20 +59,12 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
 
     Attributes
     ----------
-    booster_ : xgboost.Booster
-        The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
-    best_iteration_ : int
-        Index of the last boosting round that predictions use.
-    sketch_size_, labels_per_tree_ : int
-        Settings with which the trees were grown.
+    {trees}
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"mlogloss": [...]}}``.
     classes_ : array of shape (n_classes,)
         The classes, sorted.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {features}
     {categories}
     {sparse_X}
 
@@ -101,7 +80,9 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
-            "class_weight": Either(_ClassWeights(), Choice(("balanced",)), None),
+            "class_weight": Either(
+                DictOf("weights at least 0 by class", Number(low=0)), Choice(("balanced",)), None
+            ),
         }
     )
     _lacks = frozenset({"base_score", "scale_pos_weight", "label_weight"})
@@ -162,7 +143,9 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
         """
         if self.class_weight is not None:
             self._check_params()
-            given = check_weight(sample_weight, len(column_or_1d(y)))
+            check_given(y, type(self).__name__)
+            y = _column(y, "y")
+            given = check_weight(sample_weight, len(y))
             by_class = compute_sample_weight(self.class_weight, y)
             sample_weight = by_class if given is None else by_class * given
         self._train(X, y, sample_weight, eval_set, xgb_model)
@@ -205,9 +188,6 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
     def _output_names(self) -> NDArray[Any]:
         return self.classes_
 
-    def _verbosity(self) -> int:
-        return 0
-
     def _make_predictor(self) -> ClassPredictor:
         return ClassPredictor([self._layout()])
 
@@ -232,17 +212,13 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
         return choose_sketch(params, data, loss_on=loss_on, n_outputs=len(self.classes_))
 
     def _check_Y(self, Y: Any) -> FitData:
-        if Y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         y = _column(Y, "y")
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
+            [only] = classes.tolist()
             raise ValueError(
-                f"The number of classes has to be greater than one; got one class, {classes[0]!r}."
+                f"The number of classes has to be greater than one; got one class, {only!r}."
             )
         return FitData(None, _codes(codes), None, output_form=ClassForm(classes))
 
@@ -250,8 +226,8 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
         self, earlier: Any, X: Features, Y: Any, what: str = "y"
     ) -> NDArray[np.float32]:
         y, classes = _column(Y, what), earlier.classes_
-        unknown = np.setdiff1d(y, classes)
-        if len(unknown):
+        unknown = np.setdiff1d(y, classes).tolist()
+        if unknown:
             shown = ", ".join(map(repr, classes[:5].tolist())) + (
                 ", ..." if classes[5:].size else ""
             )

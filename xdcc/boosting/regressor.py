@@ -7,6 +7,7 @@ drown the others; leaf values are in the units of Y.
 
 import os
 from collections.abc import Callable, Mapping
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -19,7 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.checks import check_fit_weight
-from xdcc.base.domains import Choice, Either, Number, Switch, check_domain
+from xdcc.base.domains import Choice, DictOf, Either, Number, Switch, check_domain
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -61,16 +62,15 @@ _LINKS: Mapping[str, Link] = {
 """Link functions, where they are not the identity."""
 
 
-class _ObjectivesByName:
-    """Domain: objectives by the names of targets; the names are checked with the data."""
-
-    def accepts(self, value: object) -> bool:
-        """Whether `value` is a mapping."""
-        return isinstance(value, Mapping)
-
-    def __str__(self) -> str:
-        """Describe it."""
-        return "a dict of objectives by target"
+_VALUES_OF: Mapping[str, tuple[Callable[[NDArray[np.float32]], NDArray[np.bool_]], str]] = {
+    "binary:logistic": (lambda Y: (Y == 0) | (Y == 1), "0 or 1"),
+    "reg:squaredlogerror": (lambda Y: Y > -1, "above -1"),
+    "reg:logistic": (lambda Y: (Y >= 0) & (Y <= 1), "from 0 to 1"),
+    "reg:gamma": (lambda Y: Y > 0, "positive"),
+    "reg:tweedie": (lambda Y: Y >= 0, "at least 0"),
+    "count:poisson": (lambda Y: Y >= 0, "at least 0"),
+}
+"""The values of targets with these objectives, as a function and in words; any for others."""
 
 
 @stored
@@ -112,8 +112,6 @@ default="reg:squarederror"
         log-loss, squared or absolute error, each divided by that of a constant prediction.
     {stopping}
     {sparse_zeros}
-    verbose : int, default=0
-        Whether to print the metrics on `eval_set` in every boosting round.
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -121,22 +119,14 @@ default="reg:squarederror"
 
     Attributes
     ----------
-    booster_ : xgboost.Booster
-        The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
-    best_iteration_ : int
-        Index of the last boosting round that predictions use.
-    sketch_size_, labels_per_tree_ : int
-        Settings with which the trees were grown.
+    {trees}
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"rmse": [...]}}``.
     n_targets_ : int
         Number of targets.
     target_names_ : array of str of shape (n_targets,)
         Column names of a DataFrame, else `target_0`, `target_1` and so on.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {features}
     {categories}
     {sparse_X}
 
@@ -154,7 +144,7 @@ default="reg:squarederror"
     _domains = MappingProxyType(
         {
             **SingleBooster._domains,
-            "objective": Either(Choice(OBJECTIVES), _ObjectivesByName()),
+            "objective": Either(Choice(OBJECTIVES), DictOf("objectives by target")),
             "huber_slope": Number(low=0, low_open=True),
             "tweedie_variance_power": Number(low=1, high=2, high_open=True),
             "scale_targets": Switch(),
@@ -284,9 +274,6 @@ default="reg:squarederror"
     def _output_names(self) -> NDArray[Any]:
         return self.target_names_
 
-    def _verbosity(self) -> int:
-        return 0
-
     def _check_params(self) -> None:
         super()._check_params()
         if isinstance(self.objective, Mapping) and self.eval_metric is not None:
@@ -309,9 +296,13 @@ default="reg:squarederror"
 
     def _of_targets(self) -> list[str]:
         """List the objective of each target."""
+        return self._objectives_of(self.target_names_.tolist())
+
+    def _objectives_of(self, names: list[str]) -> list[str]:
+        """List the objectives of targets with these names."""
         if isinstance(self.objective, str):
-            return [self.objective] * self.n_targets_
-        return [self.objective[name] for name in self.target_names_]
+            return [self.objective] * len(names)
+        return [self.objective[name] for name in names]
 
     def _links(self) -> list[Link]:
         """List the link of each target, by the objectives of the booster."""
@@ -396,11 +387,6 @@ default="reg:squarederror"
         return choose_sketch(params, data, loss_on=loss_on)
 
     def _check_Y(self, Y: Any) -> FitData:
-        if Y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         Y = as_pandas(Y, "Y")
         rows = _target_rows(Y)
         if hasattr(Y, "columns"):
@@ -421,19 +407,20 @@ default="reg:squarederror"
         return check_fit_weight(sample_weight, n_samples, form.names, is_named=form.is_named)
 
     def _targets(self, rows: LabelRows, names: list[str], what: str) -> NDArray[np.float32]:
-        """Read targets, `(n_samples, n_targets)`, and compare them with the objectives by name."""
+        """Read targets, `(n_samples, n_targets)`, as their objectives need them."""
         Y = _finite(rows, names, what)
-        if not isinstance(self.objective, Mapping):
-            return Y
-        _check_names(self.objective, names)
-        is_logistic = np.array([self.objective[name] == "binary:logistic" for name in names])
-        bad = is_logistic & ~((Y == 0) | (Y == 1) | np.isnan(Y))
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            raise ValueError(
-                f"Target {names[column]!r} of {what} is {Y[row, column]} in row {row}; "
-                "with the objective 'binary:logistic' it must be 0 or 1, or NaN if it is unknown."
-            )
+        if isinstance(self.objective, Mapping):
+            _check_names(self.objective, names)
+        objectives = np.array(self._objectives_of(names))
+        for objective in _VALUES_OF.keys() & set(objectives.tolist()):
+            is_in_domain, words = _VALUES_OF[objective]
+            bad = (objectives == objective) & ~(is_in_domain(Y) | np.isnan(Y))
+            if bad.any():
+                row, column = np.argwhere(bad)[0]
+                raise ValueError(
+                    f"Target {names[column]!r} of {what} is {Y[row, column]} in row {row}; with "
+                    f"the objective {objective!r} it must be {words}, or NaN if it is unknown."
+                )
         return Y
 
     def _settle_unknown(self, data: FitData, unknown: NDArray[np.bool_]) -> None:
@@ -486,8 +473,14 @@ def _finite(rows: LabelRows, names: list[str], what: str) -> NDArray[np.float32]
         Y = np.asarray(rows.block(slice(0, rows.shape[0])), np.float32)
     if np.isinf(Y).any():
         row, column = np.argwhere(np.isinf(Y))[0]
+        name, value = names[column], rows.entry(row, column)
+        if not isinstance(value, Real):
+            raise ValueError(
+                f"Target {name!r} of {what} is {str(value)!r} in row {row}; it must be a number, "
+                "or NaN if it is unknown."
+            )
         raise ValueError(
             f"Input {what} contains infinity or a value too large for dtype('float64'), in row "
-            f"{row} for target {names[column]!r}: {rows.entry(row, column)}."
+            f"{row} for target {name!r}: {value}."
         )
     return Y.copy()

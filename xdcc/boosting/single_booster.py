@@ -68,9 +68,25 @@ _ENTRIES = {
             Called by `fit` in every boosting round, as by `xgboost.train`.
         importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
             Type of `feature_importances_`.
+        verbose : int, default=0
+            Whether to print the metrics on `eval_set` in every boosting round.
+        """,
+    "trees": """
+        booster_ : xgboost.Booster
+            The trees. :func:`xdcc.serving.stock_booster` makes a booster for stock XGBoost of it.
+        best_iteration_ : int
+            Index of the last boosting round that predictions use.
+        sketch_size_, labels_per_tree_ : int
+            Settings with which the trees were grown.
+        """,
+    "features": """
+        n_features_in_ : int
+            Number of features.
+        feature_names_in_ : array of str of shape (n_features,)
+            Names of the features, if X was a DataFrame with names.
         """,
 }
-"""Parameters that several of these estimators have, in the same words."""
+"""What several of these estimators have, in the same words."""
 
 
 def _entries_of(outputs: str, sketch_size: int | str) -> dict[str, str]:
@@ -193,10 +209,6 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
     ) -> dict[str, int]:
         """Choose the settings of sketches that are ``"auto"``."""
 
-    def _verbosity(self) -> int:
-        """Return `verbosity` for XGBoost, which would warn of the updater in `VECTOR_LEAVES`."""
-        return int(xgb.get_config()["verbosity"])
-
     def _train(
         self, X: Any, Y: Any, sample_weight: Any, eval_set: EvalSet | None, xgb_model: Any
     ) -> None:
@@ -223,10 +235,11 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
         else:
             [train] = binned_matrices(data, params, 1)
         self.evals_result_ = {}
-        with xgb.config_context(verbosity=params.get("verbosity", self._verbosity())):
-            check_eval_metric(
-                metrics, self._of_objective(data), self._examples_of_y(), is_measured=bool(eval_set)
-            )
+        objective = self._of_objective(data)
+        # XGBoost warns of the updater in `VECTOR_LEAVES`.
+        verbosity = 0 if "updater" in objective else xgb.get_config()["verbosity"]
+        with xgb.config_context(verbosity=params.get("verbosity", verbosity)):
+            check_eval_metric(metrics, objective, self._examples_of_y(), is_measured=bool(eval_set))
             params = self._settled(params, data, train)
             if metrics:
                 params["eval_metric"] = metrics

@@ -222,6 +222,7 @@ def test_faults_of_suites(key, value, message):
         ({"at_lest": 1}, "no such key. Did you mean at_least"),
         ({"at_most": 1}, "give one of at_least and at_most"),
         ({"over": None}, "Input should be a valid string"),
+        ({"over": "stock"}, "Unknown candidate 'stock'"),  # a group is a list
         ({"rows": [1]}, "Input should be a valid dictionary"),
     ],
 )
@@ -247,7 +248,12 @@ def test_a_template_with_an_unknown_place(tmp_path, monkeypatch):
         report.write_reports(Measurements(HEADER, [dense("yeast", "ours")]), tmp_path)
 
 
-KEPT = {"main": "QUALITY.md", "drop_in": "DROP_IN.md", "prediction": "PREDICTION.md"}
+KEPT = {
+    "main": "QUALITY.md",
+    "drop_in": "DROP_IN.md",
+    "prediction": "PREDICTION.md",
+    "outputs": "OUTPUTS.md",
+}
 
 
 @pytest.mark.parametrize("name", KEPT)
