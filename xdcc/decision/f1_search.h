@@ -2,7 +2,7 @@
 #ifndef XDCC_DECISION_F1_SEARCH_H_
 #define XDCC_DECISION_F1_SEARCH_H_
 
-#include <algorithm>  // for max, min
+#include <algorithm>  // for max, max_element, min
 #include <cstdint>    // for int64_t
 #include <limits>     // for numeric_limits
 #include <utility>    // for move
@@ -16,12 +16,18 @@ namespace xdcc {
 class F1Gains {
  public:
   F1Gains() = default;
-  /** @brief Take sizes, which ascend, and the square of beta. */
+  /** @brief Take sizes and the square of beta. */
   F1Gains(std::vector<std::int64_t> sizes, double b) : sizes_{std::move(sizes)}, b_{b} {}
 
   std::int64_t NSizes() const { return static_cast<std::int64_t>(sizes_.size()); }
   double Squared() const { return b_; }
-  std::int64_t Greatest() const { return sizes_.back(); }
+  std::int64_t Greatest() const { return *std::max_element(sizes_.begin(), sizes_.end()); }
+
+  /** @brief Get the gain of the smallest size, which is the largest, if k labels are predicted. */
+  double Largest(std::int64_t k) {
+    auto const* gains = this->Of(k);
+    return *std::max_element(gains, gains + this->NSizes());
+  }
 
   /** @brief Get the gains of all sizes if k labels are predicted, which are kept. */
   double const* Of(std::int64_t k) {
@@ -77,7 +83,7 @@ class F1Search {
     for (std::int64_t k = 1; k <= largest; ++k) {
       likeliest += likely[k - 1];
       // A label adds most if its labelset has the smallest size.
-      Real const most = likeliest * gains->Of(k)[0] * (1.0 + kMargin);
+      Real const most = likeliest * gains->Largest(k) * (1.0 + kMargin);
       if (!Lanes<kRows>::Any(most >= best)) {
         continue;
       }
