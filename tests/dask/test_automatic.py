@@ -282,6 +282,11 @@ def test_time_budget(two: Any) -> None:
             ValueError,
             r"Chunk 0 of the rows: .*Y holds 2\.0",
         ),
+        (
+            {"Y": rows(0.75 * Y)},
+            ValueError,
+            r"Chunk 0 of the rows: .*Y holds 0\.75 .* LogisticLabels take probabilities",
+        ),
         ({"weight": rows(0 * WEIGHT)}, ValueError, "sample_weight is zero in every row"),
         ({"Y": rows(np.nan * Y)}, ValueError, "Y has no known label"),
         ({"params": {"cv": 321}}, ValueError, "321 folds need as many rows, but n_samples=320"),

@@ -409,6 +409,11 @@ def _changed(array: np.ndarray, row: int, column: int, value: float) -> np.ndarr
             r"Chunk 2 of the rows: .*Y holds 2\.0 in row 3 for label 'label_1'",
         ),
         (
+            {"Y": rows(_changed(Y, 163, 1, 0.25))},
+            ValueError,
+            r"Chunk 2 of the rows: .*Y holds 0\.25 in row 3 .* LogisticLabels take probabilities",
+        ),
+        (
             {"X": rows(_changed(X, 71, 0, np.inf))},
             ValueError,
             "Chunk 1 of the rows: Input X contains infinity",
@@ -480,6 +485,7 @@ def test_bad_arguments(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"chain_length": 0}, "chain_length=0: it must be a whole number"),
         ({"candidates": "some"}, "candidates='some'"),
         ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Did you mean 'max_depth'?"),
+        ({"soft_labels": True}, "Unknown booster parameter 'soft_labels'"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 4 labels"),
         ({"early_stopping_rounds": 2}, "early_stopping_rounds needs something to measure on"),
         ({"propagate": "auto", "cv": 241}, "241 folds need as many rows, but n_samples=240"),

@@ -99,6 +99,20 @@ def test_ties_go_to_the_smaller_labelset_and_the_first_label():
     assert_array_equal(found.labels, [[1, 1, 1]])
 
 
+def test_sizes_come_in_any_order():
+    random = np.random.default_rng(4)
+    labelsets = all_labelsets(6)
+    probabilities = random.dirichlet(np.full(len(labelsets), 0.1), size=21)
+    marginals = SizedMarginals.of_labelsets(labelsets, probabilities)
+    expected = marginals.maximise()
+    order = random.permutation(len(marginals.sizes))
+    found = SizedMarginals(
+        marginals.joint[:, :, order], marginals.sizes[order], marginals.empty
+    ).maximise()
+    assert_array_equal(found.labels, expected.labels)
+    assert_allclose(found.expected_f1, expected.expected_f1)
+
+
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
 def test_draws_are_labelsets_with_their_frequencies(seed):

@@ -172,3 +172,29 @@ def test_margins_that_are_no_numbers_predict_no_label():
 def test_another_number_of_labels():
     with pytest.raises(ValueError, match="Y_proba has 3 labels, the known labelsets have 2"):
         KnownLabelsets.of([[1, 0]]).posterior_of(np.full((1, 3), 0.5))
+
+
+@pytest.mark.parametrize("rule", [(True, 0.75, 0.25, 1.0), (True, 1.0, 0.0, 2.0), (False, 1, 1, 1)])
+def test_a_row_is_decided_alone_as_among_others(rule: tuple[bool, float, float, float]) -> None:
+    random = np.random.default_rng(3)
+    posterior = KnownLabelsets.of(random.random((90, 12)) < 0.3)._posterior
+    margins = random.normal(-1, 3, (45, 12))  # five times eight rows, and five
+    [together] = posterior.decide(margins, [rule])
+    alone = [posterior.decide(row[np.newaxis], [rule])[0, 0] for row in margins]
+    assert_array_equal(together, alone)
+    margins[[2, 11, 43], [3, 0, 5]] = np.inf, np.nan, -np.inf
+    found = posterior.decide(margins, [rule])[0]
+    assert_array_equal(np.delete(found, [2, 11, 43], axis=0), np.delete(alone, [2, 11, 43], axis=0))
+    if rule[0]:  # no expected F-beta can be computed
+        assert not found[[2, 11]].any()
+    assert not found[43, 5]
+
+
+def test_very_improbable_labelsets_do_not_count() -> None:
+    known = KnownLabelsets.of([[0, 0, 1], [1, 0, 0], [1, 1, 0]])
+    margins = np.array([[-800.0, 900.0, 800.0], [-1e300, 0.0, 1e300], [-1.0, 0.0, 0.5]])
+    found = known._posterior.decide(margins, [(True, 1.0, 0.0, 1.0)])[0]
+    assert_array_equal(found[:2], [[0, 0, 1], [0, 0, 1]])
+    by_hand = np.exp([0.5, -1.0, -1.0])
+    expected = SizedMarginals.of_labelsets(known.labelsets, [by_hand / by_hand.sum()]).maximise()
+    assert_array_equal(found[2:], expected.labels)

@@ -160,6 +160,14 @@ def test_the_number_of_generated_rows(shape, copies):
         assert DistilledClassifier()._copies(sparse.csr_matrix(shape, dtype=np.float32)) == 12
 
 
+@pytest.mark.parametrize(
+    ("n_estimators", "n_rows", "most"),
+    [("auto", 199, 300), ("auto", 200, 500), (700, 100, 700), (3, 1000, 3)],
+)
+def test_the_largest_number_of_trees(n_estimators, n_rows, most):
+    assert DistilledClassifier(n_estimators=n_estimators)._most_trees(n_rows) == most
+
+
 def test_the_number_of_leaves(teacher, data):
     student = distil(teacher, data.X[:200], data.Y[:200], max_leaves=4, n_estimators=5, n_jobs=1)
     n_leaves = [tree.count("leaf=") for tree in student.estimator_.booster_.get_dump()]

@@ -11,7 +11,7 @@ def maximise_f1(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Find the labelset of the highest expected F-beta for each row.
 
-    Parameters and results are those of `SizedMarginals.maximise`; sizes ascend.
+    Parameters and results are those of `SizedMarginals.maximise`.
     """
 
 class LabelsetRules:

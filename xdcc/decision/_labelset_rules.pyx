@@ -9,11 +9,13 @@ from libcpp.vector cimport vector
 from xdcc.kernels.arrays cimport elements
 
 cdef extern from "labelset_rules.h" namespace "xdcc" nogil:
-    cdef cppclass F1Search:
-        double Find(
-            const double* joint, int64_t n_labels, const vector[int64_t]& sizes, double empty,
-            double b, int64_t* labels
-        ) except +
+    cdef cppclass F1Gains:
+        F1Gains(vector[int64_t] sizes, double b) except +
+
+    void MaximiseF1(
+        const double* joint, int64_t n_rows, int64_t n_labels, const double* empty, F1Gains* gains,
+        int64_t* labels, double* score
+    ) except +
 
     cdef cppclass LabelsetTable:
         int64_t n_sets
@@ -39,22 +41,24 @@ def maximise_f1(
     const double[:, :, ::1] joint, const int64_t[::1] sizes, const double[::1] empty, double beta
 ):
     """Find the labelsets of the highest expected F-beta; see ``_labelset_rules.pyi``."""
-    cdef F1Search search
     cdef vector[int64_t] all_sizes
-    cdef int64_t row, n_rows = joint.shape[0], n_labels = joint.shape[1]
-    cdef const double* of_row = NULL
+    cdef int64_t i, n_rows = joint.shape[0], n_labels = joint.shape[1]
+    cdef F1Gains* gains
     labels = np.zeros((n_rows, n_labels), dtype=np.int64)
-    expected = np.empty(n_rows)
+    expected = np.array(empty)
     cdef int64_t[:, ::1] found = labels
     cdef double[::1] score = expected
-    for row in range(sizes.shape[0]):
-        all_sizes.push_back(sizes[row])
-    for row in range(n_rows):
-        if n_labels and sizes.shape[0]:
-            of_row = &joint[row, 0, 0]
-        score[row] = search.Find(
-            of_row, n_labels, all_sizes, empty[row], beta * beta, &found[row, 0]
+    if n_rows == 0 or n_labels == 0 or sizes.shape[0] == 0:
+        return labels, expected  # the empty labelset
+    for i in range(sizes.shape[0]):
+        all_sizes.push_back(sizes[i])
+    gains = new F1Gains(all_sizes, beta * beta)
+    try:
+        MaximiseF1(
+            &joint[0, 0, 0], n_rows, n_labels, &empty[0], gains, &found[0, 0], &score[0]
         )
+    finally:
+        del gains
     return labels, expected
 
 

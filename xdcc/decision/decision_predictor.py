@@ -95,6 +95,7 @@ class DecisionPredictor:
     rule: Decides
     constant: Annotated[ConstantLabels, Of(n_labels="source.n_outputs")]
     _thresholds: ClassVar[Any]
+    _all_vary: ClassVar[bool]
 
     def _check_state(self) -> None:
         self.rule._check_labels(self.n_outputs)
@@ -111,10 +112,14 @@ class DecisionPredictor:
         return int(source.n_given)
 
     def __post_init__(self) -> None:
-        """Take the thresholds, which are compared without the checks of rules."""
+        """Take the thresholds, which are compared without the checks of rules.
+
+        Predictions of a single row are faster without the search for constant labels.
+        """
         rule = self.rule
         thresholds = np.asarray(rule._thresholds()) if isinstance(rule, ThresholdRule) else None
         object.__setattr__(self, "_thresholds", thresholds)
+        object.__setattr__(self, "_all_vary", bool(self.constant.varied.all()))
 
     def outputs(self, X: Any, n_threads: int) -> Outputs | None:
         """Predict margins; None if X has to be checked."""
@@ -126,7 +131,8 @@ class DecisionPredictor:
 
     def proba(self, outputs: Outputs) -> Outputs:
         """Compute probabilities."""
-        return self.constant.in_proba(expit(outputs))
+        proba = expit(outputs)
+        return proba if self._all_vary else self.constant.in_proba(proba)
 
     def labels(self, outputs: Outputs) -> NDArray[np.int64]:
         """Decide labels."""
@@ -134,4 +140,5 @@ class DecisionPredictor:
             labels = expit(outputs) >= self._thresholds
         else:
             labels = self.rule.decide(outputs.astype(np.float64, copy=False))
-        return self.constant.in_labels(labels.astype(np.int64))
+        labels = labels.astype(np.int64)
+        return labels if self._all_vary else self.constant.in_labels(labels)

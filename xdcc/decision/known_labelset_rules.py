@@ -38,7 +38,7 @@ class KnownLabelsetRule(Rule):
 
     def decide(self, margins: Floats) -> NDArray[np.int8]:
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
-        return self.decide_together([self], margins)[0]
+        return self.known.posterior_of(margins).decide(margins, [self.for_posterior()])[0]
 
     def flat(self) -> Decides:
         """Return the rule: a kernel decides."""

@@ -14,7 +14,7 @@ where the temperature t is the trust in the probabilities (dependent labels repe
 other: t < 1), and a how much the frequency in training. The sum over labels is, up to a term that
 all labelsets of a row share, the sum of log P(y_j = 1) / P(y_j = 0) over the labels *in* U. So
 neither the matrix of rows and labelsets nor one of rows, labels and labelsets is ever there as a
-whole: decisions are made row by row in a kernel (``labelset_rules.h``).
+whole: decisions are made for a few rows at a time in a kernel (``labelset_rules.h``).
 """
 
 from collections.abc import Sequence
