@@ -5,7 +5,6 @@ booster was a member of the mixture, which share `fit` took, and the log-loss of
 """
 
 import argparse
-import sys
 import time
 from typing import Any
 
@@ -22,9 +21,7 @@ _TABLES = [
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, and print a row of the table after each fit."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.time_budgets", description=__doc__.splitlines()[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m experiments.time_budgets", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="table", default=_TABLES)
     parser.add_argument("--seconds", type=float, default=60, help="time budget (default: 60)")
     parser.add_argument("--others", type=int, nargs="+", default=[0, 2], metavar="N",
@@ -75,4 +72,4 @@ def measure(table: str, seconds: float, others: int) -> tuple[float, float, floa
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -103,7 +103,7 @@ def generate(kind: Kind, n_rows: int, seed: int) -> tuple[MultiLabelDataset, NDA
         label_names=tuple(f"y{k}" for k in range(_N_LABELS)),
         name=kind.name,
     )
-    return table, proba
+    return table, np.asarray(proba, dtype=np.float32)
 
 
 def _log_odds(
