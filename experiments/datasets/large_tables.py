@@ -18,7 +18,7 @@ from xdcc.data.dataset import FeatureType
 
 REFERENCE = "generated, see experiments/datasets/large_tables.py"
 
-_TEST_ROWS = 20_000
+_TEST_ROWS, _SEED = 20_000, 0
 _N_FACTORS, _N_SHARED, _N_OWN, _N_LABELS = 10, 12, 4, 20
 _LEVELS = (2, 5, 12, 30, 60, 100, 150, 200)
 """Numbers of levels of the categories; small ones are frequent."""
@@ -27,6 +27,7 @@ _LEVELS = (2, 5, 12, 30, 60, 100, 150, 200)
 class Kind(NamedTuple):
     """A table's properties."""
 
+    name: str
     n_features: int = 50
     lowest: float = -2.5  # mean log-odds of the labels, at least and at most
     highest: float = -0.5
@@ -35,10 +36,13 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "numeric": Kind(),
-    "categories": Kind(40, n_categories=len(_LEVELS)),
-    "rare": Kind(lowest=-6.5, highest=-3.0),
-    "unrelated": Kind(is_related=False),
+    kind.name: kind
+    for kind in (
+        Kind("numeric"),
+        Kind("categories", 40, n_categories=len(_LEVELS)),
+        Kind("rare", lowest=-6.5, highest=-3.0),
+        Kind("unrelated", is_related=False),
+    )
 }
 
 SIZES = {
@@ -55,7 +59,19 @@ def make_table(kind: Kind, n_rows: int, seed: int) -> MultiLabelDataset:
     Examples
     --------
     >>> make_table(KINDS["categories"], 100, seed=0)
-    <MultiLabelDataset 'large': 100 samples, 48 features (dense), 20 labels, cardinality 5.910>
+    <MultiLabelDataset 'categories': 100 samples, 48 features (dense), 20 labels, cardinality 5.910>
+    """
+    return generate(kind, n_rows, seed)[0]
+
+
+def generate(kind: Kind, n_rows: int, seed: int) -> tuple[MultiLabelDataset, NDArray[np.float32]]:
+    """Generate a table and the probabilities of its labels, of which Y was drawn.
+
+    Examples
+    --------
+    >>> table, proba = generate(KINDS["rare"], 2_000, seed=0)
+    >>> bool(np.abs(proba.mean(axis=0) - table.Y.mean(axis=0)).max() < 0.05)
+    True
     """
     random = np.random.default_rng(seed)
     factors = _normal(random, n_rows, _N_FACTORS)
@@ -72,20 +88,22 @@ def make_table(kind: Kind, n_rows: int, seed: int) -> MultiLabelDataset:
         odds += (_normal(random, n_levels, _N_LABELS) * np.float32(0.4))[level]
         columns.append(level[:, np.newaxis].astype(np.float32))
     odds += random.uniform(kind.lowest, kind.highest, _N_LABELS).astype(np.float32)
-    Y = random.random(odds.shape, np.float32) < 1 / (1 + np.exp(-odds))
+    proba = 1 / (1 + np.exp(-odds))
+    Y = random.random(odds.shape, np.float32) < proba
     numeric: list[FeatureType] = ["numeric"] * kind.n_features
     nominal: list[FeatureType] = ["nominal"] * len(levels)
     names = [f"x{j}" for j in range(kind.n_features)] + [f"c{n}" for n in levels]
     of_levels = [tuple(f"level {i}" for i in range(n)) for n in levels]
-    return MultiLabelDataset(
+    table = MultiLabelDataset(
         X=np.hstack(columns).astype(np.float64),
         Y=Y.astype(np.int8),
         feature_names=tuple(names),
         feature_types=(*numeric, *nominal),
         categories=(None,) * kind.n_features + tuple(of_levels),
         label_names=tuple(f"y{k}" for k in range(_N_LABELS)),
-        name="large",
+        name=kind.name,
     )
+    return table, np.asarray(proba, dtype=np.float32)
 
 
 def _log_odds(
@@ -115,8 +133,21 @@ def _normal(random: np.random.Generator, *shape: int) -> NDArray[np.float32]:
     return random.standard_normal(shape, np.float32)
 
 
+def true_probabilities(name: str, n_rows: int) -> NDArray[np.float32]:
+    """Return the probabilities of the labels of a test part, by the name of the table.
+
+    Parameters
+    ----------
+    name : str
+        One of `KINDS`.
+    n_rows : int
+        Number of training rows.
+    """
+    return generate(KINDS[name], n_rows + _TEST_ROWS, _SEED)[1][n_rows:]
+
+
 def _load(kind: Kind, n_rows: int, split: Any) -> MultiLabelDataset:
-    data = make_table(kind, n_rows + _TEST_ROWS, seed=0)
+    data = make_table(kind, n_rows + _TEST_ROWS, _SEED)
     if split is None:
         return data
     return data[:n_rows] if split == "train" else data[n_rows:]

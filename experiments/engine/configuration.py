@@ -54,7 +54,7 @@ MethodName = Annotated[str, AfterValidator(_known_method)]
 
 
 Figure = Literal[
-    "xdcc_heat_maps", "time_against_f1", "loss_against_seconds", "loss_plane", "rdt_sequences"
+    "xdcc_heat_maps", "time_against_f1", "gain_against_seconds", "loss_plane", "rdt_sequences"
 ]
 """Names of `experiments.report.figures.FIGURES`, which is slow to import."""
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.engine.configuration import Section
@@ -84,7 +83,8 @@ def time_against_f1(results: Results, section: Section) -> Figure:
         ax.plot(x[0], y[0], marker, color=colour, markerfacecolor="white", markersize=6)
         ax.plot(x[-1], y[-1], marker, color=colour, markersize=6, label=dataset)
         number += 1
-    _mark_equality(ax)
+    ax.axhline(1, color="0.4", linewidth=0.8)  # where the ratios are 1
+    ax.axvline(1, color="0.4", linewidth=0.8)
     ax.set(
         yscale="log",
         xlabel=f"{MEASURES[measure].title}: {chain} / {other}",
@@ -95,31 +95,28 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     return figure
 
 
-def _mark_equality(ax: Axes) -> None:
-    """Draw the lines where the ratios of both axes are 1."""
-    ax.axhline(1, color="0.4", linewidth=0.8)
-    ax.axvline(1, color="0.4", linewidth=0.8)
+def gain_against_seconds(results: Results, section: Section) -> Figure:
+    """Draw how much of the possible gain over the first line others take, and in which time.
 
-
-def loss_against_seconds(results: Results, section: Section) -> Figure:
-    """Draw how a measure and the training time of lines compare with those of the first line.
-
-    A point for each data set; both axes are ratios to the section's first line.
+    The last line is the best possible: its gain is 100 %, at a dashed line. A point for each data
+    set; training times are ratios to the first line's.
     """
-    first, *others = section.lines or list(results.table["line"].unique())
+    first, *others, best = section.lines or list(results.table["line"].unique())
     measure = section.measures[0]
     scores = section_scores(results, section, measure)
     seconds = section_scores(results, section, "train_time")
+    possible = scores[first] - scores[best]
     figure, axes = panels(1, 1, 4.6, 7.5)
     ax = axes[0, 0]
     for number, line in enumerate(line for line in others if line in scores):
-        x, y = seconds[line] / seconds[first], scores[line] / scores[first]
+        x, y = seconds[line] / seconds[first], 100 * (scores[first] - scores[line]) / possible
         ax.plot(x, y, MARKERS[number], color=f"C{number % 7}", linestyle="", label=line)
-    _mark_equality(ax)
+    ax.axhline(0, color="0.4", linewidth=0.8)
+    ax.axhline(100, color="0.4", linewidth=0.8, linestyle="--", label=best)
     ax.set(
         xscale="log",
         xlabel=f"training time / that of {first}",
-        ylabel=f"{MEASURES[measure].title} / that of {first}",
+        ylabel=f"share of the possible gain in {MEASURES[measure].title} (%)",
     )
     plain_logarithmic(ax.xaxis)
     common_legend(figure, ax)
@@ -191,7 +188,7 @@ FIGURES: dict[str, Callable[[Results, Section], Figure]] = {
     for function in (
         xdcc_heat_maps,
         time_against_f1,
-        loss_against_seconds,
+        gain_against_seconds,
         loss_plane,
         rdt_sequences,
     )

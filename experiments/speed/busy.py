@@ -97,7 +97,7 @@ def _measure(situation: Situation, job: Job, X: Features, Y: Labels) -> dict[str
     train(1)
     seconds: dict[int, list[float]] = {1: [], DEFAULT: []}
     clock = Clock()
-    with _others(situation):
+    with other_processes(situation):
         for _ in range(1 if job.candidate == "automatic" else _TURNS):
             for threads, taken in seconds.items():
                 begin = time.perf_counter()
@@ -133,7 +133,8 @@ def _training(job: Job, X: Features, Y: Labels) -> Callable[[int], Any]:
 
 
 @contextmanager
-def _others(situation: Situation) -> Iterator[None]:
+def other_processes(situation: Situation) -> Iterator[None]:
+    """Keep the other processes of a situation busy."""
     nice = _NICE[situation.priority] - _OWN_NICE
     command = [sys.executable, "-c", "while True: pass"]
     if nice >= 0:

@@ -116,6 +116,17 @@ def test_one_fold_has_a_fast_booster_and_no_forest():
     assert "extra trees" in [candidate.name for candidate in in_budget]
 
 
+def test_many_rows_are_not_sampled():
+    """Trees grow on all rows where one fold is enough."""
+    few = Shape(40_000, 100, 20, 4_000_000, 5)
+    shares = {
+        shape.n_folds: Boosters().candidates(shape, longest)[0].model.get_params()["subsample"]
+        for longest in (np.inf, 1e4)
+        for shape in (few, few._replace(n_folds=1))
+    }
+    assert shares == {5: 0.7, 1: 1.0}
+
+
 def test_rounds_that_are_left_train_a_slower_booster(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
     table = pd.DataFrame(xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y).summary_)

@@ -59,6 +59,10 @@ ENSEMBLES = {"ecc", "epcc"}
 """Methods with ten chains by default."""
 
 
+PLACES = {"true_probabilities": ("large-categories-2k", Evaluation("train_test"))}
+"""Data set and evaluation of methods that do not take any."""
+
+
 LARGE = {"bibtex", "delicious", "genbase", "medical", "rcv1-subset1", "tmc2007-500"}
 """Data sets of large files, which the tests of `load_dataset` read."""
 
@@ -104,7 +108,8 @@ def test_description_parameters_and_scores(name):
 
 def test_trains_and_predicts(name, monkeypatch):
     """A second training has the same result; decision rules do not depend on each other."""
-    task = Task("digits-tiny", Evaluation("k_fold", folds=2), 0, None, name, small_params(name), 0)
+    place = PLACES.get(name, ("digits-tiny", Evaluation("k_fold", folds=2)))
+    task = Task(*place, 0, None, name, small_params(name), 0)
     record, arrays = execute(task)
     assert record["error"] is None, record["error"]["traceback"]
     assert set(record["result"]["readings"]) == set(method(name).rules)

@@ -3,7 +3,8 @@
 Trees that search their splits in one sketch dimension (``sketch_size=1``) are inexpensive and, on
 real data, reach a lower log-loss than exact ones; with groups of labels drawn anew in each boosting
 round they also suit nearly independent labels. Two that differ are tried: shallow trees for all
-labels, each on another part of the rows, and deeper ones for groups of labels, on all rows.
+labels, each on another part of the rows (on all where one fold is enough), and deeper ones for
+groups of labels, on all rows.
 
 Boosters gain most from time. With a time budget the first one ends after a tenth of it, so that
 there is a good model early. What its rounds took on this machine, and how many of them these data
@@ -74,7 +75,8 @@ _SUBSAMPLE = 0.7
 """Share of the rows that each tree of the first candidate is grown on."""
 
 _ENOUGH_TO_SAMPLE = 300
-"""With fewer rows each tree is grown on all of them."""
+"""With fewer rows each tree is grown on all of them; also where one fold is enough: with that many
+rows trees overfit little, and a rare label needs each of them."""
 
 # Seconds per unit of work, read by hand from the column "seconds" of `summary_` after fits of the
 # benchmark data on one core. They decide what is tried and how fast it learns, so they are
@@ -130,7 +132,8 @@ class Boosters(MemberFamily):
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
         """List a booster, and a second one if both cost little enough and labels are several."""
         pace = self._pace(longest)
-        subsample = _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0
+        is_sampled = shape.n_rows >= _ENOUGH_TO_SAMPLE and shape.n_folds > 1
+        subsample = _SUBSAMPLE if is_sampled else 1.0
         first = booster(shape, 4, 0, subsample, pace)
         if shape.n_labels == 1 or (shape.n_folds == 1 and longest == np.inf):
             return [first]

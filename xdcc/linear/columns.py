@@ -29,8 +29,9 @@ _FEWEST_WORDS = 50
 _FEWEST_ZEROS = 0.7
 """Minimum number of features and share of zeros of text."""
 
-_MOST_ENTRIES = 2**25
-"""Maximum number of entries of categorical columns that are made dense, 256 MiB."""
+_MOST_ENTRIES = 2**22
+"""Maximum number of entries of categorical columns that are made dense, 32 MiB: most are zero, so a
+sparse matrix is then faster."""
 
 
 @stored
