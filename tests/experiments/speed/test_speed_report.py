@@ -253,6 +253,8 @@ KEPT = {
     "drop_in": "DROP_IN.md",
     "prediction": "PREDICTION.md",
     "outputs": "OUTPUTS.md",
+    "cores": "CORES.md",
+    "side": "SIDE.md",
 }
 
 
