@@ -102,7 +102,7 @@ class MixtureWithStudent(BaseEstimator):
             data,
             data.Y.astype(float) if self.of_labels else self.mixture_.oof_proba_,
             Generation(n_copies, form.exchange, form.generated_weight, seed),
-            form._booster("missing", seed),
+            form._booster("missing", self.n_estimators, seed),
         )
 
     def _mix(self, data: FitData, of_student: Floats) -> None:

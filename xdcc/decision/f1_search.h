@@ -64,8 +64,8 @@ class F1Search {
    * @param score What it is expected to score.
    */
   template <typename Label>
-  void Find(Real const* joint, std::int64_t n_labels, Real const& empty,
-            F1Gains* gains, Label* labels, Real* score) {
+  void Find(Real const* joint, std::int64_t n_labels, Real const& empty, F1Gains* gains,
+            Label* labels, Real* score) {
     *score = empty;
     if (gains->NSizes() == 0) {
       return;
@@ -123,8 +123,7 @@ class F1Search {
   }
 
   /** @brief Find the k largest of n numbers, in descending order. */
-  static void Sort(Real const* numbers, std::int64_t n, std::int64_t k,
-                   Real* sorted) {
+  static void Sort(Real const* numbers, std::int64_t n, std::int64_t k, Real* sorted) {
     for (std::int64_t i = 0; i < n; ++i) {
       Real here = numbers[i];
       auto const n_sorted = std::min(i, k);

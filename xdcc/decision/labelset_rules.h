@@ -169,8 +169,8 @@ class RowPosterior {
 /** @brief Predict some rows by all rules; the labels of each rule are `stride` apart. */
 template <int kRows>
 inline void DecideSome(RowPosterior<kRows>* posterior, LabelsetTable const& known,
-                       std::vector<LabelsetRule>* rules, double const* margins,
-                       std::int64_t stride, std::int8_t* labels) {
+                       std::vector<LabelsetRule>* rules, double const* margins, std::int64_t stride,
+                       std::int8_t* labels) {
   posterior->Begin(known, margins);
   for (auto& rule : *rules) {
     posterior->Decide(known, &rule, labels);

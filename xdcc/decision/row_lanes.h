@@ -73,10 +73,20 @@ inline void ExpOfSome(Lanes<kManyRows>::Real* numbers) {
   using Real = Lanes<kManyRows>::Real;
   constexpr double kRound = 0x1.8p52;  // its sum with a small number has that, rounded, in its bits
   constexpr double kLog2High = 0x1.62e42feep-1, kLog2Low = 0x1.a39ef35793c76p-33;
-  constexpr double kInverse[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
-                                 1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
-                                 1.0 / 120,        1.0 / 24,        1.0 / 6,        0.5,
-                                 1.0,              1.0};  // of factorials
+  constexpr double kInverse[] = {1.0 / 6227020800,
+                                 1.0 / 479001600,
+                                 1.0 / 39916800,
+                                 1.0 / 3628800,
+                                 1.0 / 362880,
+                                 1.0 / 40320,
+                                 1.0 / 5040,
+                                 1.0 / 720,
+                                 1.0 / 120,
+                                 1.0 / 24,
+                                 1.0 / 6,
+                                 0.5,
+                                 1.0,
+                                 1.0};  // of factorials
   Real const x = *numbers;
   Real const shifted = x * 0x1.71547652b82fep0 + kRound;  // the logarithm to base 2
   Real const exponent = shifted - kRound;
