@@ -256,7 +256,7 @@ def test_the_same_records_give_the_same_bytes(store, tasks, tmp_path):
 
 
 def _written(path):
-    """Return the inode and the time of the last change, which reading leaves as they are."""
+    """Return the inode and the time of the last change; reading changes neither."""
     return path.stat().st_ino, path.stat().st_mtime_ns
 
 
