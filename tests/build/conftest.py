@@ -57,6 +57,7 @@ class Project:
             folder.mkdir(parents=True)
         for file in [*BACKEND.glob("*.py"), BACKEND / "NOTICE"]:
             shutil.copy(file, self.folder)
+        shutil.copytree(BACKEND / "pytest_plugin", self.folder / "pytest_plugin")
         (self.plugin / "param.h").write_text("// plugin\n")
         self.set_series()
         self.set_sdist()

@@ -13,8 +13,19 @@ MODULE = """
 __version__ = "{version}"
 
 
+_settings = {{"verbosity": 1}}
+
+
 def build_info():
     return {info}
+
+
+def get_config():
+    return dict(_settings)
+
+
+def set_config(**settings):
+    _settings.update(settings)
 """
 BASIC = """
 import pytest
@@ -95,8 +106,8 @@ class Suite:
         (package / "__init__.py").write_text(MODULE.format(version=version, info=info))
         (metadata / "METADATA").write_text(f"Name: xgboost\nVersion: {version}+of.test\n")
 
-    def expect(self, *, ours=(), both=(), environment=(), apart=()):
-        tables = {"ours": ours, "both": both, "environment": environment, "apart": apart}
+    def expect(self, *, ours=(), both=(), environment=()):
+        tables = {"ours": ours, "both": both, "environment": environment}
         lines = []
         for name, table in tables.items():
             lines += [f"[{name}]", *(f"'{test}' = '{why}'" for test, why in dict(table).items())]
@@ -161,19 +172,26 @@ def test_environment_dependent_tests_may_pass_or_fail(suite):
     assert suite.run()[0] == 0
 
 
-def test_a_test_that_changes_settings_runs_apart(suite):
-    suite.write("tests/python/settings.py", "changed = False\n")
+def test_each_test_begins_with_default_settings(suite):
     suite.write(
         "tests/python/test_settings.py",
-        "import settings\n\n\ndef test_changes():\n    settings.changed = True\n\n\n"
-        "def test_depends():\n    assert not settings.changed\n",
+        "import xgboost\n\n\ndef test_changes():\n    xgboost.set_config(verbosity=0)\n\n\n"
+        "def test_depends():\n    assert xgboost.get_config() == {'verbosity': 1}\n",
     )
-    assert "2 failed" in suite.run()[1]
-    changes = "tests/python/test_settings.py::test_changes"
-    suite.expect(ours={DIFFERS: "it is ours"}, apart={changes: "changes settings"})
     status, printed = suite.run()
     assert status == 0
     assert "5 passed, 1 failed, 1 skipped: as expected" in printed
+
+
+def test_dask_has_no_time_limit_of_seconds(suite):
+    suite.write("tests/python/distributed/__init__.py", "")
+    suite.write("tests/python/distributed/utils_test.py", "def is_debugging():\n    return False\n")
+    suite.write(
+        "tests/python/test_limit.py",
+        "from distributed.utils_test import __name__ as module\nimport sys\n\n\n"
+        "def test_limit():\n    assert sys.modules[module].is_debugging()\n",
+    )
+    assert "4 passed, 1 failed" in suite.run()[1]
 
 
 def test_expected_failures_of_the_official_wheel(suite):

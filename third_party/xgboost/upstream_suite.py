@@ -2,10 +2,10 @@
 
 CHECKOUT is a Git checkout of the pinned release, a bare Git directory that has its tag, or an
 archive of it (``.tar.gz``, ``.zip``). A checkout is tested in place, everything else in a temporary
-folder. The suite is ``tests/python`` and the Dask tests, without GPU tests. Tests that change the
-settings of the process, on which others depend, run in processes of their own. The outcome is
-compared with ``upstream_failures.toml``, which also lists those. The exit status is 1 if a test
-fails that is not listed there, or if a listed one passes.
+folder. The suite is ``tests/python`` and the Dask tests, without GPU tests. Each test begins with
+XGBoost's default settings (``pytest_plugin/independent_tests.py``), so that their order does not
+matter. The outcome is compared with ``upstream_failures.toml``. The exit status is 1 if a test fails
+that is not listed there, or if a listed one passes.
 
 ``--stock`` expects the official wheel and its failures. Options after ``--`` are passed to pytest::
 
@@ -28,7 +28,6 @@ import tempfile
 import tomllib
 import xml.etree.ElementTree as ElementTree
 import zipfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +38,7 @@ PIN = HERE / "upstream.toml"
 FAILURES = HERE / "upstream_failures.toml"
 TESTS = ("tests/python", "tests/test_distributed/test_with_dask")
 VERSION = Path("python-package", "xgboost", "VERSION")
-_NO_TESTS = 5  # pytest's exit status if options deselect all tests
+PLUGIN = HERE / "pytest_plugin"
 
 # Prints the installed XGBoost as a test would import it.
 INSTALLED = """
@@ -148,11 +147,9 @@ class Outcome:
 
 
 def run_tests(
-    root: Path, results: Path, options: list[str], environ: dict[str, str], apart: Iterable[str]
+    root: Path, results: Path, options: list[str], environ: dict[str, str]
 ) -> dict[str, Outcome]:
     """Run the tests in the folder `root` and return the outcome of each test ID.
-
-    Those named in `apart` run in a process of their own, after the others.
 
     Raises
     ------
@@ -160,30 +157,19 @@ def run_tests(
         If pytest did not run any test or did not finish.
     """
     tests = [path for path in TESTS if (root / path).is_dir()]
-    without = [f"--deselect={name}" for name in apart]
-    outcomes = _pytest(root, results, [*tests, *without, *options], environ)
-    for name in apart:
-        if (root / name.partition("::")[0]).is_file():
-            outcomes |= _pytest(root, results, [name, *options], environ)
-    if not outcomes:
-        raise BuildError(f"pytest ran no test; its exit status is {_NO_TESTS}")
-    return outcomes
-
-
-def _pytest(
-    root: Path, results: Path, arguments: list[str], environ: dict[str, str]
-) -> dict[str, Outcome]:
-    results.unlink(missing_ok=True)
     # -P: no folder precedes the installed packages.
-    command = [sys.executable, "-P", "-m", "pytest", *arguments, f"--rootdir={root}"]
+    command = [sys.executable, "-P", "-m", "pytest", *tests, *options, f"--rootdir={root}"]
+    folders = [str(PLUGIN), *filter(None, [environ.get("PYTHONPATH")])]
+    environ = environ | {"PYTHONPATH": os.pathsep.join(folders)}
+    command += ["-p", "independent_tests"]
     command += ["--continue-on-collection-errors", "-p", "no:cacheprovider"]
     command += ["-p", "no:timeout", "-o", "faulthandler_timeout=1200"]
     command += [f"--junit-xml={results}", "-o", "junit_family=xunit1"]  # with file names
     status = subprocess.run(command, cwd=root, env=environ, check=False).returncode
     outcomes = read_results(results) if results.is_file() else {}
-    if not outcomes and status != _NO_TESTS:
+    if not outcomes:
         raise BuildError(f"pytest ran no test; its exit status is {status}")
-    if status not in (0, 1, _NO_TESTS):
+    if status not in (0, 1):
         raise BuildError(f"pytest did not finish; its exit status is {status}")
     return outcomes
 
@@ -215,18 +201,17 @@ def _test_id(case: ElementTree.Element) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """The tests that must fail, those that may, and those that run apart: ID → reason."""
+    """The tests that must fail, and those that may: ID → reason."""
 
     fail: dict[str, str]
     may_fail: dict[str, str]
-    apart: dict[str, str]
 
 
 def read_failures(file: Path, *, stock: bool) -> Expected:
     """Read the expected failures of the official wheel or of ours."""
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     ours = {} if stock else tables["ours"]
-    return Expected(tables["both"] | ours, tables["environment"], tables["apart"])
+    return Expected(tables["both"] | ours, tables["environment"])
 
 
 def compare(outcomes: dict[str, Outcome], expected: Expected) -> tuple[list[str], bool]:
@@ -275,7 +260,7 @@ def main(arguments: list[str]) -> int:
         wheel = check_installed(root, pin, stock=chosen.stock, environ=environ)
         print(f"{wheel}: tests in {root}", flush=True)
         expected = read_failures(FAILURES, stock=chosen.stock)
-        outcomes = run_tests(root, Path(work, "results.xml"), options, environ, expected.apart)
+        outcomes = run_tests(root, Path(work, "results.xml"), options, environ)
     lines, agrees = compare(outcomes, expected)
     states = [outcome.state for outcome in outcomes.values()]
     counts = ", ".join(f"{states.count(s)} {s}" for s in ("passed", "failed", "skipped"))

@@ -17,3 +17,6 @@ def cpu_quota(process: str = "/proc/self") -> float:
     >>> cpu_quota("/nowhere")
     inf
     """
+
+def pretend_processors(n: int) -> None:
+    """Run the loops of all kernels as if `n` processors were idle, for tests; 0: as they are."""

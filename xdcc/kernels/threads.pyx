@@ -7,6 +7,7 @@ cdef extern from "workers.h" namespace "xdcc" nogil:
     ctypedef void (*Task)(void* data, int number) noexcept
     void RunTasks(int n_tasks, Task task, void* data, int64_t size, const void* site)
     void AskForHelp()
+    void PretendProcessors(int n)
 
 cdef extern from "cpu_quota.h" namespace "xdcc" nogil:
     double CpuQuota(const char* process)
@@ -52,3 +53,8 @@ cdef void run_loop(
 def cpu_quota(str process="/proc/self"):
     """Read the CPU quota of control groups; see ``threads.pyi``."""
     return CpuQuota(process.encode())
+
+
+def pretend_processors(int n):
+    """Run loops as if processors were idle; see ``threads.pyi``."""
+    PretendProcessors(n)

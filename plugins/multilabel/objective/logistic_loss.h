@@ -78,8 +78,6 @@ struct LogisticLoss {
    * @param out     Results for rows [begin, end).
    */
   void Gradients(float const* margins, std::size_t begin, std::size_t end, GradientPair* out) const;
-
- private:
   /** @brief Stop with an error that says where the first invalid label is. */
   void RejectLabels() const;
 };

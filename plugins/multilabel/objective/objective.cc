@@ -39,18 +39,25 @@
 
 namespace xgboost::multilabel {
 namespace {
-/** @brief Add a row's weights to sums of the positive and of the known labels. [n] */
-XDCC_TARGET_CLONES void AddLabels(float const* labels, std::size_t n, float row_weight,
+/**
+ * @brief Add a row's weights to sums of the positive and of the known labels. [n]
+ *
+ * @return Whether all of its labels are in [0, 1] or NaN.
+ */
+XDCC_TARGET_CLONES bool AddLabels(float const* labels, std::size_t n, float row_weight,
                                   float const* entry_weights, float const* positive_weights,
                                   double* __restrict positive, double* __restrict known) {
-#pragma omp simd
+  std::int32_t n_bad{0};
+#pragma omp simd reduction(+ : n_bad)
   for (std::size_t j = 0; j < n; ++j) {
     float const weight = row_weight * entry_weights[j];
     float const y = labels[j], of_positive = y * (weight * positive_weights[j]);
     bool const is_known = y == y;
     positive[j] += is_known ? of_positive : 0.0f;
     known[j] += is_known ? (1.0f - y) * weight + of_positive : 0.0f;
+    n_bad += (y < 0.0f) | (y > 1.0f);
   }
+  return n_bad == 0;
 }
 
 class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
@@ -153,8 +160,11 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
       for (std::size_t i = 0; i < loss.n_rows; ++i) {
         auto const at = i * n_labels + begin;
         auto const* of_entries = loss.entry_weights ? loss.entry_weights + at : ones.data();
-        XDCC_BEST_CLONE(AddLabels)(loss.labels + at, n, loss.weights[i], of_entries,
-                                   positive_weights.data() + begin, here.data(), here.data() + n);
+        if (!XDCC_BEST_CLONE(AddLabels)(loss.labels + at, n, loss.weights[i], of_entries,
+                                        positive_weights.data() + begin, here.data(),
+                                        here.data() + n)) {
+          loss.RejectLabels();
+        }
       }
       std::copy_n(here.data(), n, positive + begin);
       std::copy_n(here.data() + n, n, known + begin);
@@ -198,6 +208,9 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
 
   [[nodiscard]] LogisticLoss MakeLoss(MetaInfo const& info) const {
     obj::CheckInitInputs(info);
+    CHECK(info.num_row_ == 0 || info.labels.Shape(1) > 0)
+        << "`" << name_ << "` needs a column of labels; there are " << info.labels.Shape(0)
+        << " rows and no columns.";
     label_weights_.Check(this->Targets(info));
     auto const of_entries = entry_weights::Of(ctx_, info);
     auto const of_rows = info.weights_.ConstHostSpan();

@@ -27,22 +27,42 @@
 namespace xgboost {
 // In this namespace these hide OpenMP's functions of the same name.
 inline int omp_get_thread_num() {  // NOLINT
-  auto const number = xdcc::TaskNumber();
-  return number < 0 ? ::omp_get_thread_num() : number;
+  auto const& team = xdcc::CurrentTeam();
+  return team.size == 0 ? ::omp_get_thread_num() : team.number;
+}
+inline int omp_get_num_threads() {  // NOLINT
+  auto const& team = xdcc::CurrentTeam();
+  return team.size == 0 ? ::omp_get_num_threads() : team.size;
 }
 inline int omp_in_parallel() {  // NOLINT
-  return xdcc::TaskNumber() >= 0 || ::omp_in_parallel();
+  return xdcc::CurrentTeam().in_parallel || ::omp_in_parallel();
 }
 inline int omp_get_num_procs() {  // NOLINT
-  auto const* recorder = xdcc::CurrentRecorder();
-  return recorder ? recorder->NumThreads() : ::omp_get_num_procs();
+  if (auto const* recorder = xdcc::CurrentRecorder()) {
+    return recorder->NumThreads();
+  }
+  auto const pretended = xdcc::PretendedProcessors();
+  return pretended > 0 ? pretended : ::omp_get_num_procs();
 }
 inline int omp_get_max_threads() {  // NOLINT
-  auto const* recorder = xdcc::CurrentRecorder();
-  return recorder ? recorder->NumThreads() : ::omp_get_max_threads();
+  auto const& team = xdcc::CurrentTeam();
+  if (team.max_threads > 0) {
+    return team.max_threads;
+  }
+  if (auto const* recorder = xdcc::CurrentRecorder()) {
+    return recorder->NumThreads();
+  }
+  auto const pretended = xdcc::PretendedProcessors();
+  return pretended > 0 ? pretended : ::omp_get_max_threads();
 }
 
 namespace workers {
+/** @brief While it lives, this thread is thread 0 of a team of one, whatever its task. */
+class TeamOfOne : xdcc::InTeam {
+ public:
+  TeamOfOne() : InTeam{OfOne()} {}
+};
+
 /** @brief How many threads, of `n`, a region would get now. */
 inline std::int32_t UsefulThreads(std::int32_t n) {
   return xdcc::CurrentRecorder() ? n : xdcc::UsefulThreads(n);
@@ -104,7 +124,7 @@ inline constexpr auto kRegionName = [] {
  * @brief Call `fn` with each number in [0, n), and rethrow the first exception.
  *
  * @param size      Number of iterations of all calls together.
- * @param n_threads If not 0, a recorder: the tasks are shared by that number of threads.
+ * @param n_threads Number of threads that were asked for; 0: as many as calls.
  */
 template <typename Func>
 void RunTasks(std::size_t n, std::size_t size, Func&& fn, std::int32_t n_threads = 0) {
@@ -117,10 +137,11 @@ void RunTasks(std::size_t n, std::size_t size, Func&& fn, std::int32_t n_threads
     call->exc.Run([&] { (*call->fn)(number); });
   };
   auto const n_tasks = static_cast<std::int32_t>(n);
+  xdcc::Team const team{0, n_threads == 0 ? n_tasks : n_threads, false, omp_get_max_threads()};
   if (auto* recorder = xdcc::CurrentRecorder()) {
-    recorder->Run(kRegionName<Func>.data(), n, n_threads == 0 ? n_tasks : n_threads, task, &call);
+    recorder->Run(kRegionName<Func>.data(), n, team, task, &call);
   } else {
-    xdcc::RunTasks(n_tasks, task, &call, static_cast<std::int64_t>(size));
+    xdcc::RunTasks(n_tasks, task, &call, static_cast<std::int64_t>(size), nullptr, team);
   }
   call.exc.Rethrow();
 }
@@ -149,14 +170,17 @@ void LoopByDemand(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
     return;
   }
   std::atomic<std::size_t> next{0};
-  RunTasks(std::min<std::size_t>(n_threads, n_chunks), n, [&](std::int32_t) {
-    for (std::size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
-      for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
-        fn(static_cast<Index>(i));
-      }
-      xdcc::AskForHelp();
-    }
-  });
+  RunTasks(
+      std::min<std::size_t>(n_threads, n_chunks), n,
+      [&](std::int32_t) {
+        for (std::size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
+          for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
+            fn(static_cast<Index>(i));
+          }
+          xdcc::AskForHelp();
+        }
+      },
+      n_threads);
 }
 
 /** @brief A loop whose task k gets the iterations of OpenMP's thread k. */
@@ -167,22 +191,25 @@ void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
     return;
   }
   auto const n_chunks = NumChunks(n, std::max(chunk, std::size_t{1}));
-  RunTasks(std::min(n_tasks, n_chunks), n, [&](std::int32_t t) {
-    if (chunk == 0) {  // one block for each; the first n % n_tasks have one iteration more
-      std::size_t const number = t, more = n % n_tasks;
-      auto const begin = n / n_tasks * number + std::min(number, more);
-      auto const end = begin + n / n_tasks + (number < more);
-      for (auto i = begin; i < end; ++i) {
-        fn(static_cast<Index>(i));
-      }
-      return;
-    }
-    for (auto begin = t * chunk; begin < n; begin += n_tasks * chunk) {
-      for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
-        fn(static_cast<Index>(i));
-      }
-    }
-  });
+  RunTasks(
+      std::min(n_tasks, n_chunks), n,
+      [&](std::int32_t t) {
+        if (chunk == 0) {  // one block for each; the first n % n_tasks have one iteration more
+          std::size_t const number = t, more = n % n_tasks;
+          auto const begin = n / n_tasks * number + std::min(number, more);
+          auto const end = begin + n / n_tasks + (number < more);
+          for (auto i = begin; i < end; ++i) {
+            fn(static_cast<Index>(i));
+          }
+          return;
+        }
+        for (auto begin = t * chunk; begin < n; begin += n_tasks * chunk) {
+          for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
+            fn(static_cast<Index>(i));
+          }
+        }
+      },
+      n_threads);
 }
 
 /**
@@ -192,7 +219,12 @@ void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
  */
 template <typename Index, typename Sched, typename Func>
 void Loop(Index size, std::int32_t n_threads, Sched sched, Func&& fn) {
-  if (sched.sched == Sched::kDynamic || sched.sched == Sched::kGuided) {
+  if (n_threads == 1) {
+    TeamOfOne const alone;
+    for (Index i = 0; i < size; ++i) {
+      fn(i);
+    }
+  } else if (sched.sched == Sched::kDynamic || sched.sched == Sched::kGuided) {
     LoopByDemand(size, n_threads, std::max(sched.chunk, std::size_t{1}), fn);
   } else {
     LoopByNumber(size, n_threads, sched.chunk, fn);

@@ -53,22 +53,24 @@ std::int64_t BusyClock::Now() {
   return busy_;
 }
 
-void SpanRecorder::Run(char const* name, std::size_t n_tasks, int n_threads, Task task,
-                       void* data) {
+void SpanRecorder::Run(char const* name, std::size_t n_tasks, Team team, Task task, void* data) {
   auto const [it, is_new] = numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
   if (is_new) {
     names_.push_back(name);
   }
   Region region{it->second, clock_.Now(), 0, {}};
   region.tasks.reserve(n_tasks);
-  std::vector<std::int64_t> free_at(n_threads, 0);
+  std::vector<std::int64_t> free_at(team.size, 0);
+  team.in_parallel = true;
   auto before = region.begin;
   for (std::size_t t = 0; t < n_tasks; ++t) {
     auto const first = n_tasks <= free_at.size() ? free_at.begin() + t
                                                  : std::min_element(free_at.begin(), free_at.end());
-    int const outer = EnterTask(static_cast<int>(first - free_at.begin()));
-    task(data, static_cast<int>(t));
-    EnterTask(outer);
+    team.number = static_cast<int>(first - free_at.begin());
+    {
+      InTeam const inside{team};
+      task(data, static_cast<int>(t));
+    }
     auto const now = clock_.Now();
     region.tasks.push_back(now - before);
     *first += now - before;
@@ -103,7 +105,7 @@ std::string SpanRecorder::ToJson() {
   return out + "]}";
 }
 
-SpanRecorder* CurrentRecorder() { return TaskNumber() < 0 ? recorder.get() : nullptr; }
+SpanRecorder* CurrentRecorder() { return CurrentTeam().in_parallel ? nullptr : recorder.get(); }
 }  // namespace xdcc
 
 extern "C" {
@@ -119,6 +121,9 @@ XGB_DLL char const* XDCCEndSpans() {
   xdcc::recorder.reset();
   return json.c_str();
 }
+
+/** @brief For tests: act as if this many processors were idle; 0: as the machine is. */
+XGB_DLL void XDCCPretendProcessors(int n) { xdcc::PretendProcessors(n); }
 
 /**
  * @brief Nanoseconds that a region takes longer than its tasks, of which each thread has one.

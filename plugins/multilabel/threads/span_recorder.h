@@ -17,7 +17,7 @@
 #include <unordered_map>  // for unordered_map
 #include <vector>         // for vector
 
-#include "workers.h"  // for Task
+#include "workers.h"  // for Task, Team
 
 namespace xdcc {
 /** @brief The CPU time of a thread, which is usually read without a system call. */
@@ -39,11 +39,11 @@ class SpanRecorder {
   /**
    * @brief Run the tasks of a region and record them.
    *
-   * @param name      Name of the region; must live as long as the recorder.
-   * @param n_threads Number of threads that share the tasks. If there are more tasks, each has the
-   *                  number of the thread that would be free first; else the t-th has number t.
+   * @param name Name of the region; must live as long as the recorder.
+   * @param team The threads that share the tasks. If there are more tasks, each has the number of
+   *             the thread that would be free first; else the t-th has number t.
    */
-  void Run(char const* name, std::size_t n_tasks, int n_threads, Task task, void* data);
+  void Run(char const* name, std::size_t n_tasks, Team team, Task task, void* data);
   /**
    * @brief Return the records until now, in nanoseconds, as JSON.
    *

@@ -89,7 +89,7 @@ struct alignas(64) Worker {
   std::condition_variable wake, done;
 };
 
-thread_local int task_number{-1};
+thread_local Team current_team;
 thread_local Region* alone{nullptr};  // the region of this thread that could still get help
 
 constexpr std::uintptr_t kTaken = 1, kDone = 2, kAwaited = 4, kMarks = 7;
@@ -98,6 +98,7 @@ struct alignas(8) Region {
   int n_tasks;
   Task task;
   void* data;
+  Team team;
   std::atomic<int> next{0};
   /** @brief Helpers, and those of them that sleep and were not woken yet. */
   std::array<Worker*, kMaxWorkers> helpers, sleepers;
@@ -110,12 +111,12 @@ struct alignas(8) Region {
 
   /** @brief Do tasks until none is left to claim. */
   void Work() {
+    InTeam const inside{team};
     for (int t; (t = next.fetch_add(1, std::memory_order_acq_rel)) < n_tasks;) {
-      task_number = t;
+      current_team.number = t;
       task(data, t);
       AskForHelp();
     }
-    task_number = -1;
   }
 
   /** @brief Wake two sleepers, each of which wakes two more: all wake in logarithmic time. */
@@ -239,7 +240,7 @@ class Pool {
   }
 
   void Run(Region* region, std::int64_t size, void const* site) {
-    if (region->n_tasks <= 1 || task_number >= 0) {
+    if (region->n_tasks <= 1 || current_team.in_parallel) {
       RunAlone(region);
       return;
     }
@@ -260,7 +261,8 @@ class Pool {
         continue;  // it did not come
       }
       auto const waited = WaitFor(helper, region->Address(), done - region->begin);
-      if (auto const loss = helper->record.Loss(helper->worked, waited)) {
+      auto const loss = helper->record.Loss(helper->worked, waited);
+      if (loss && PretendedProcessors() == 0) {
         auto const now = Now();
         helper->rests_until.store(now + RestAfter(loss, this->NumResting(helper->settings, now)),
                                   std::memory_order_relaxed);
@@ -302,18 +304,17 @@ class Pool {
   }
 
   static void RunAlone(Region* region) {
-    int const outer = task_number;
+    InTeam const inside{region->team};
     for (int t = 0; t < region->n_tasks; ++t) {
-      task_number = t;
+      current_team.number = t;
       region->task(region->data, t);
     }
-    task_number = outer;
   }
 
   /** @brief Look up the affinity and priority of this thread. */
   Caller const& Settings() {
     auto const now = Now();
-    auto const pretended = pretended_processors.load(std::memory_order_relaxed);
+    auto const pretended = PretendedProcessors();
     if (caller_.pool == this && caller_.pretended == pretended &&
         now - caller_.read_at < kSettingsAge) {
       return caller_;
@@ -535,11 +536,14 @@ Pool* Pool::Get() {
 }
 }  // namespace
 
-void RunTasks(int n_tasks, Task task, void* data, std::int64_t size, void const* site) {
+void RunTasks(int n_tasks, Task task, void* data, std::int64_t size, void const* site, Team team) {
+  team.size = team.size == 0 ? n_tasks : team.size;
+  team.in_parallel = current_team.in_parallel || team.size > 1;
   Region region;
   region.n_tasks = n_tasks;
   region.task = task;
   region.data = data;
+  region.team = team;
   Pool::Get()->Run(&region, std::max<std::int64_t>(size, 1),
                    site != nullptr ? site : reinterpret_cast<void const*>(task));
 }
@@ -552,9 +556,12 @@ void AskForHelp() {
 
 int UsefulThreads(int n) { return n == 1 ? 1 : Pool::Get()->UsefulThreads(n); }
 
-int TaskNumber() { return task_number; }
+Team const& CurrentTeam() { return current_team; }
+
+InTeam::InTeam(Team const& team) : outer_{std::exchange(current_team, team)} {}
+InTeam::~InTeam() { current_team = outer_; }
+Team InTeam::OfOne() { return {0, 1, current_team.in_parallel, current_team.max_threads}; }
 
 void PretendProcessors(int n) { pretended_processors.store(n); }
-
-int EnterTask(int number) { return std::exchange(task_number, number); }
+int PretendedProcessors() { return pretended_processors.load(std::memory_order_relaxed); }
 }  // namespace xdcc

@@ -22,18 +22,50 @@ namespace xdcc {
 /** @brief The work of a region: called with its data and the number of the task. Must not throw. */
 using Task = void (*)(void* data, int number);
 
+/** @brief The threads of a region, seen by one of them: what OpenMP promises to a thread. */
+struct Team {
+  /** @brief Number of the thread, which is the number of its task. */
+  int number{0};
+  /** @brief Number of threads; 0: the thread is in no region. */
+  int size{0};
+  /** @brief Whether the team, or one around it, has several threads. */
+  bool in_parallel{false};
+  /** @brief Maximum number of threads of a region that begins here; 0: as for any thread. */
+  int max_threads{0};
+};
+
+/** @brief The team of this thread in the innermost region. */
+Team const& CurrentTeam();
+
+/** @brief While it lives, this thread is in another team. */
+class InTeam {
+ public:
+  explicit InTeam(Team const& team);
+  ~InTeam();
+  InTeam(InTeam const&) = delete;
+  InTeam& operator=(InTeam const&) = delete;
+  /** @brief A team of one, as of a region for which one thread was asked. */
+  static Team OfOne();
+
+ private:
+  Team const outer_;
+};
+
 /**
  * @brief Call `task` once for each number in [0, n_tasks), and return when all calls have ended.
  *
  * Which thread makes which call is open, the numbers are not: what is computed by number does not
- * depend on the load. A region within a task runs on the thread of the task.
+ * depend on the load. A region in a task of another one runs on the thread of that task, and has
+ * the numbers of a team of its own.
  *
  * @param n_tasks Number of tasks, and the most threads that work on them.
  * @param size    Number of iterations of all tasks together; the time of an iteration is what is
  *                remembered of a region.
  * @param site    By what the region is known again; by default the task.
+ * @param team    Its size, if it is not the number of tasks, and the maximum number of threads.
  */
-void RunTasks(int n_tasks, Task task, void* data, std::int64_t size, void const* site = nullptr);
+void RunTasks(int n_tasks, Task task, void* data, std::int64_t size, void const* site = nullptr,
+              Team team = {});
 
 /**
  * @brief Let workers join the region of this thread if it takes longer than expected.
@@ -45,12 +77,9 @@ void AskForHelp();
 /** @brief How many threads, of `n`, a region can get now: fewer if workers rest. */
 int UsefulThreads(int n);
 
-/** @brief Number of the task that this thread is in; -1: in none. */
-int TaskNumber();
-/** @brief Say that this thread is in a task from now on (-1: in none); return where it was. */
-int EnterTask(int number);
-
-/** @brief For tests: act as if threads could use this many processors. */
+/** @brief For tests: act as if there were this many idle processors, on which no worker rests. */
 void PretendProcessors(int n);
+/** @brief The number of these processors; 0: those of the machine. */
+int PretendedProcessors();
 }  // namespace xdcc
 #endif  // XDCC_MULTILABEL_THREADS_WORKERS_H_

@@ -22,7 +22,7 @@
 #include "../reductions.h"                        // for Add, ForEachRun, NumRuns, SumOverWorkers
 #include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4, ...
 #include "data/aligned_array.h"                   // for AlignedArray
-#include "data/gradient_matrix.h"                 // for BoundsOverWorkers
+#include "data/gradient_matrix.h"                 // for BoundsOverWorkers, HasNegativeHessian, ...
 #include "sketch_random.h"                        // for SketchRandom
 #include "xgboost/logging.h"                      // for CHECK
 
@@ -64,12 +64,12 @@ struct SketchMatrix {
 };
 
 /**
- * @brief By lane: the bits of the largest absolute value.
+ * @brief By lane: the bits of the largest absolute value, and those of negative ones together.
  *
  * Non-negative floats have the order of their bits; infinity and NaN are above all others.
  */
 struct alignas(64) RowBounds {
-  Int8 largest{};
+  Int8 largest{}, negative{};
 };
 
 /**
@@ -83,14 +83,15 @@ XDCC_TARGET_CLONES void ProjectRows(float const* rows, std::size_t n_rows, std::
                                     SketchMatrix by, GradientPair* out, RowBounds* bounds) {
   constexpr std::size_t kLanes = 8, kInSingle = 8 * 2 * kLabels;
   auto const width = 2 * by.n_padded;
-  Int8 largest = bounds->largest;
+  Int8 largest = bounds->largest, negative = bounds->negative;
   for (std::size_t i = 0; i < n_rows; ++i) {
     float const* row = rows + i * 2 * n_labels;
     for (std::size_t j = 0; j < width; j += kLanes) {
       Int8 bits;
       std::memcpy(&bits, row + j, sizeof(bits));
-      bits &= 0x7fffffff;
-      largest = bits > largest ? bits : largest;
+      Int8 const size = bits & 0x7fffffff;
+      negative |= bits & (0 - size);  // its sign bit is set by numbers below 0
+      largest = size > largest ? size : largest;
     }
     for (std::size_t d = 0; d < by.n_dims; ++d) {
       float const* coefficients = by.coefficients + d * width;
@@ -118,6 +119,7 @@ XDCC_TARGET_CLONES void ProjectRows(float const* rows, std::size_t n_rows, std::
     }
   }
   bounds->largest = largest;
+  bounds->negative = negative;
 }
 
 /** @brief Rows of signed probabilities, and their weights. */
@@ -292,32 +294,32 @@ GradientBounds Sketch::ProjectPairs(Context const* ctx,
   auto const* pairs = gpair.Values().data();
   std::vector<RowBounds> bounds(NumRuns(n_rows, kRun));
   SketchMatrix const by{coefficients_.data(), exact ? 0 : n_dims_, n_padded_};
-  // The last rows are read from a copy with padding.
-  std::size_t const n_last = std::min(n_rows, (n_padded_ - 1) / n + 1);
-  std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
   auto const n_together = std::max<std::size_t>(1, kInCache / n);
-  derive(n_rows - n_last, n_rows);
-  std::copy_n(pairs + (n_rows - n_last) * n, n_last * n, last.begin());
   ForEachRun(n_rows, kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {
+    // Rows at the end are read from a copy with padding: what follows them may not exist yet.
+    auto const n_last = (n_padded_ - 1) / n;
+    std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
     auto project = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
       XDCC_BEST_CLONE(ProjectRows)(reinterpret_cast<float const*>(rows), n_here, n, by,
                                    projected + from * n_dims_, &bounds[r]);
     };
-    auto const middle = std::min(end, std::max(begin, n_rows - n_last));
-    for (auto i = begin; i < middle; i += n_together) {
-      auto const n_here = std::min(n_together, middle - i);
+    for (auto i = begin; i < end; i += n_together) {
+      auto const n_here = std::min(n_together, end - i);
+      auto const* rows = pairs + i * n;
+      auto const n_first = n_here - std::min(n_here, n_last);
       derive(i, i + n_here);
-      project(pairs + i * n, i, n_here);
-    }
-    if (middle < end) {
-      project(last.data() + (middle - (n_rows - n_last)) * n, middle, end - middle);
+      project(rows, i, n_first);
+      std::copy_n(rows + n_first * n, (n_here - n_first) * n, last.begin());
+      project(last.data(), i + n_first, n_here - n_first);
     }
     if (exact) {
       std::copy(pairs + begin * n, pairs + end * n, projected + begin * n);
     }
   });
   std::array<std::int32_t, 2> bits{};  // gradient, Hessian
+  Int8 negative{};
   for (auto const& part : bounds) {
+    negative |= part.negative;
     for (std::size_t l = 0; l < kLabels; ++l) {
       bits[l % 2] = std::max(bits[l % 2], part.largest[l]);
     }
@@ -325,8 +327,8 @@ GradientBounds Sketch::ProjectPairs(Context const* ctx,
   GradientBounds largest;
   std::memcpy(&largest.grad, &bits[0], sizeof(float));
   std::memcpy(&largest.hess, &bits[1], sizeof(float));
-  return BoundsOverWorkers(ctx, largest,
-                           std::isfinite(largest.grad) && std::isfinite(largest.hess));
+  return BoundsOverWorkers(ctx, largest, std::isfinite(largest.grad) && std::isfinite(largest.hess),
+                           HasNegativeHessian(negative) ? NameNegativeHessian(gpair, labels_) : "");
 }
 
 GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,

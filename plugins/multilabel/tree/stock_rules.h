@@ -97,9 +97,6 @@ inline Regularisation StockRules(Context const* ctx, tree::TrainParam const& par
   }
   std::array<float, 2> most{-all.least, static_cast<float>(all.has_bare_gradients)};
   MaxOverWorkers(ctx, &most);
-  CHECK_LE(most[0], 0.0f) << "A Hessian is " << -most[0]
-                          << "; the tree updater `grow_multilabel_hist` does not support negative "
-                             "ones.";
   Regularisation reg{param, ml_param, false};
   reg.has_bare_gradients = most[1] != 0.0f;
   if (-most[0] >= reg.min_child_weight) {

@@ -168,19 +168,27 @@ class MultiLabelHistMaker : public TreeUpdater {
                   &round.position[plan.index], tree);
       grower.SetLeafValues(plan.gradients, plan.labels, tree);
     };
-    auto const n_threads = std::min<std::size_t>(ctx_->Threads(), planned->size());
     // Not if workers communicate or random numbers are drawn while a tree grows.
-    bool const together =
-        n_threads > 1 && !collective::IsDistributed() && param.colsample_bylevel == 1.0f &&
-        param.colsample_bynode == 1.0f &&
-        SketchSearch::Supports(
-            ctx_, rules, {std::as_const(workspace_.sketched.front()).HostView(), round.p_fmat});
-    if (!together) {
-      for (std::size_t n = 0; n < planned->size(); ++n) {
-        grow(ctx_, &workspace_, n);
-      }
+    bool const may_share = ctx_->Threads() > 1 && !collective::IsDistributed() &&
+                           param.colsample_bylevel == 1.0f && param.colsample_bynode == 1.0f;
+    std::vector<std::size_t> side_by_side, one_by_one;
+    for (std::size_t n = 0; n < planned->size(); ++n) {
+      // Groups can differ in size, and a search can support some of them only.
+      TreeData const data{std::as_const(workspace_.sketched[n]).HostView(), round.p_fmat};
+      bool const supports = may_share && SketchSearch::Supports(ctx_, rules, data);
+      (supports ? side_by_side : one_by_one).push_back(n);
+    }
+    if (side_by_side.size() == 1) {
+      one_by_one.push_back(side_by_side.front());
+      side_by_side.clear();
+    }
+    for (auto n : one_by_one) {
+      grow(ctx_, &workspace_, n);
+    }
+    if (side_by_side.empty()) {
       return;
     }
+    auto const n_threads = std::min<std::size_t>(ctx_->Threads(), side_by_side.size());
     std::vector<Context> contexts(n_threads, *ctx_);
     for (auto& ctx : contexts) {
       ctx.nthread = 1;
@@ -189,11 +197,12 @@ class MultiLabelHistMaker : public TreeUpdater {
       of_threads_.push_back(std::make_unique<Workspace>());
     }
     auto const page = workspace_.sketch_search.Index(ctx_, rules, round.p_fmat);
-    common::ParallelFor(planned->size(), static_cast<std::int32_t>(n_threads),
-                        common::Sched::Dyn(1), [&](auto n) {
+    common::ParallelFor(side_by_side.size(), static_cast<std::int32_t>(n_threads),
+                        common::Sched::Dyn(1), [&](auto i) {
                           auto const t = omp_get_thread_num();
+                          workers::TeamOfOne const alone;
                           of_threads_[t]->sketch_search.UseIndexOf(workspace_.sketch_search, page);
-                          grow(&contexts[t], of_threads_[t].get(), n);
+                          grow(&contexts[t], of_threads_[t].get(), side_by_side[i]);
                         });
   }
 

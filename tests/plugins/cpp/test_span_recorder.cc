@@ -19,7 +19,7 @@
 #include "testing.h"                     // for ExpectError, XDCC_TEST
 #include "threads/loops.h"               // for UsefulThreads
 #include "threads/span_recorder.h"       // for BusyClock, CurrentRecorder
-#include "threads/workers.h"             // for TaskNumber
+#include "threads/workers.h"             // for CurrentTeam
 #include "xgboost/json.h"                // for Json
 
 extern "C" {
@@ -63,17 +63,18 @@ XDCC_TEST(span_recorder, ThreadsMayExceedProcessors) {
 XDCC_TEST(span_recorder, TasksOfASchedule) {
   std::vector<int> tasks(100);
   auto const recorded = Record([&] {
-    common::ParallelFor(tasks.size(), kThreads, [&](auto i) { tasks[i] = xdcc::TaskNumber(); });
+    common::ParallelFor(tasks.size(), kThreads, [&](auto i) { tasks[i] = omp_get_thread_num(); });
   });
   CHECK_EQ(Regions(recorded).size(), 1);
   CHECK_EQ(get<Array const>(Regions(recorded).front()[3]).size(), kThreads);
   for (std::size_t t = 0; t < kThreads; ++t) {  // the first 100 % 16 have one more
     CHECK_EQ(std::count(tasks.cbegin(), tasks.cend(), t), t < 4 ? 7 : 6);
   }
-  CHECK_EQ(xdcc::TaskNumber(), -1);
+  CHECK_EQ(xdcc::CurrentTeam().size, 0);
 }
 
-/** @brief Sleep shortly, which the clock takes for work until it has slept for longer. */
+/** @brief Sleep shortly, which the clock takes for work until it has slept for
+ * longer. */
 void Nap(std::size_t i) {
 #if defined(__linux__)
   prctl(PR_SET_TIMERSLACK, 1);
@@ -85,7 +86,7 @@ XDCC_TEST(span_recorder, TasksThatDoNothingKeepTheirNumbers) {
   std::vector<int> tasks(kThreads);
   Record([&] {
     common::ParallelFor(tasks.size(), kThreads, [&](auto i) {
-      tasks[i] = xdcc::TaskNumber();
+      tasks[i] = omp_get_thread_num();
       Nap(i);
     });
   });
@@ -99,7 +100,7 @@ XDCC_TEST(span_recorder, ChunksGoToTheThreadThatIsFree) {
   std::vector<int> tasks(4);
   auto const recorded = Record([&] {
     common::ParallelFor(tasks.size(), kTwo, Sched::Dyn(1), [&](auto i) {
-      tasks[i] = xdcc::TaskNumber();
+      tasks[i] = omp_get_thread_num();
       Spin(std::chrono::microseconds{i == 0 ? 20'000 : 1'000});
     });
   });
@@ -116,7 +117,7 @@ XDCC_TEST(span_recorder, RegionsWithinATaskArePartOfIt) {
   auto const recorded = Record([&] {
     common::ParallelFor(2, kThreads, Sched::Dyn(1), [&](auto) {
       CHECK_EQ(common::OmpGetNumThreads(kThreads), 1);
-      common::ParallelFor(3, kThreads, [&](auto) { inner.push_back(xdcc::TaskNumber()); });
+      common::ParallelFor(3, kThreads, [&](auto) { inner.push_back(omp_get_thread_num()); });
     });
   });
   CHECK_EQ(Regions(recorded).size(), 1);
@@ -128,7 +129,7 @@ XDCC_TEST(span_recorder, ExceptionsEndTheRegion) {
   testing::ExpectError("task 3", [] {
     common::ParallelFor(8, kThreads, Sched::Dyn(1), [](auto i) { CHECK_NE(i, 3) << "task " << i; });
   });
-  CHECK_EQ(xdcc::TaskNumber(), -1);
+  CHECK_EQ(xdcc::CurrentTeam().size, 0);
   CHECK_EQ(Regions(Json::Load(StringView{XDCCEndSpans()})).size(), 1);
 }
 

@@ -1,7 +1,9 @@
 /**
- * @brief Workers do every task once, whatever the number of threads that ask for it at once.
+ * @brief Workers do every task once, whatever the number of threads that ask
+ * for it at once.
  */
 #include <algorithm>   // for stable_sort
+#include <array>       // for array
 #include <atomic>      // for atomic
 #include <chrono>      // for microseconds, milliseconds, steady_clock
 #include <cstddef>     // for size_t
@@ -23,8 +25,8 @@
 
 #include "src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "testing.h"                     // for ExpectError, XDCC_TEST
-#include "threads/loops.h"               // for LoopByDemand, LoopByNumber
-#include "threads/workers.h"             // for PretendProcessors, RunTasks, TaskNumber
+#include "threads/loops.h"               // for LoopByDemand, LoopByNumber, TeamOfOne
+#include "threads/workers.h"             // for CurrentTeam, PretendProcessors, RunTasks
 
 namespace xgboost::multilabel {
 namespace {
@@ -37,10 +39,10 @@ struct Visits {
   std::vector<int> tasks;
   void Add(std::size_t i) {
     ++times[i];
-    tasks[i] = xdcc::TaskNumber();
+    tasks[i] = omp_get_thread_num();
   }
   void CheckOnce() const {
-    for (auto const& n : times) {
+    for (auto const &n : times) {
       CHECK_EQ(n.load(), 1);
     }
   }
@@ -60,7 +62,7 @@ XDCC_TEST(workers, EveryIterationOnce) {
       }
     }
   }
-  CHECK_EQ(xdcc::TaskNumber(), -1);
+  CHECK_EQ(xdcc::CurrentTeam().size, 0);
 }
 
 XDCC_TEST(workers, StaticIterationsBelongToOpenMPsThreads) {
@@ -99,7 +101,7 @@ XDCC_TEST(workers, SortingIsStable) {
         values[i] = {rng.Int(0, 50), i};
       }
       auto expected = values;
-      auto const less = [](auto const& l, auto const& r) { return l.first > r.first; };
+      auto const less = [](auto const &l, auto const &r) { return l.first > r.first; };
       std::stable_sort(expected.begin(), expected.end(), less);
       workers::StableSort(values.begin(), values.end(), less, n_threads);
       CHECK(values == expected);
@@ -117,14 +119,101 @@ XDCC_TEST(workers, RegionsWithinRegions) {
   visits.CheckOnce();
 }
 
+/** @brief What OpenMP's functions say in an iteration: number, threads, in
+ * parallel, maximum. */
+using Answers = std::vector<std::array<int, 4>>;
+
+/** @brief A loop within a loop, on OpenMP. */
+Answers OnOpenMP(std::size_t n_outer, int outer, std::size_t n_inner, int inner) {
+  Answers answers(n_outer * (n_inner + 2));
+  auto const answer = [&](std::size_t i) {
+    answers[i] = {::omp_get_thread_num(), ::omp_get_num_threads(), ::omp_in_parallel(),
+                  ::omp_get_max_threads()};
+  };
+#pragma omp parallel for num_threads(outer) schedule(static)
+  for (std::size_t i = 0; i < n_outer; ++i) {
+    auto const first = i * (n_inner + 2);
+    answer(first);
+#pragma omp parallel for num_threads(inner) schedule(static)
+    for (std::size_t j = 0; j < n_inner; ++j) {
+      answer(first + 1 + j);
+    }
+    answer(first + n_inner + 1);
+  }
+  return answers;
+}
+
+/** @brief The same loops on workers. */
+Answers OnWorkers(std::size_t n_outer, int outer, std::size_t n_inner, int inner) {
+  Answers answers(n_outer * (n_inner + 2));
+  auto const answer = [&](std::size_t i) {
+    answers[i] = {omp_get_thread_num(), omp_get_num_threads(), omp_in_parallel(),
+                  omp_get_max_threads()};
+  };
+  common::ParallelFor(n_outer, outer, [&](auto i) {
+    auto const first = i * (n_inner + 2);
+    answer(first);
+    common::ParallelFor(n_inner, inner, [&](auto j) { answer(first + 1 + j); });
+    answer(first + n_inner + 1);
+  });
+  return answers;
+}
+
+XDCC_TEST(workers, LoopsWithinLoopsAreThoseOfOpenMP) {
+  auto const levels = omp_get_max_active_levels();
+  auto const max_threads = ::omp_get_max_threads();
+  omp_set_num_threads(5);
+  for (int outer : {1, 2, 3, 16}) {
+    for (int inner : {1, 2, 3}) {
+      // Without nested parallelism, OpenMP has teams of one there.
+      omp_set_max_active_levels(inner == 1 ? 1 : 2);
+      for (std::size_t n_outer : {1, 2, 7}) {
+        for (std::size_t n_inner : {0, 1, 2, 7}) {
+          CHECK(OnWorkers(n_outer, outer, n_inner, inner) ==
+                OnOpenMP(n_outer, outer, n_inner, inner));
+        }
+      }
+    }
+  }
+  omp_set_max_active_levels(levels);
+  omp_set_num_threads(max_threads);
+  CHECK_EQ(xdcc::CurrentTeam().size, 0);
+}
+
+XDCC_TEST(workers, SumsOfOneThreadHaveOnePart) {
+  common::ParallelFor(8, 4, [](auto) {
+    std::vector<int> parts(1);
+    common::ParallelFor(5, 1, [&](auto) { ++parts.at(omp_get_thread_num()); });
+    common::ParallelFor2d(common::BlockedSpace2d{3, [](auto) { return 2; }, 1}, 1,
+                          [&](auto, auto) { ++parts.at(omp_get_thread_num()); });
+    workers::TeamOfOne const alone;
+    ++parts.at(omp_get_thread_num());
+    CHECK_EQ(parts.front(), 12);
+    CHECK_EQ(common::OmpGetNumThreads(4), 1);
+  });
+}
+
+XDCC_TEST(workers, ALoopOnOneThreadStartsRegions) {
+  std::vector<int> seen(3);
+  common::ParallelFor(1, 1, [&](auto) {
+    CHECK(!omp_in_parallel());
+    common::ParallelFor(seen.size(), 3, [&](auto i) { seen[i] = omp_get_thread_num(); });
+  });
+  CHECK(seen == (std::vector<int>{0, 1, 2}));
+  testing::ExpectError("stop",
+                       [] { common::ParallelFor(1, 1, [](auto) { LOG(FATAL) << "stop"; }); });
+  CHECK_EQ(xdcc::CurrentTeam().size, 0);
+}
+
 /** @brief Acts as if there were enough processors for several threads. */
 struct FourProcessors {
   FourProcessors() { xdcc::PretendProcessors(4); }
   ~FourProcessors() { xdcc::PretendProcessors(0); }
 };
 
-/** @brief Whether something happens in one of many trials: on a busy machine workers may rest. */
-bool InOneTrial(std::function<bool()> const& happens) {
+/** @brief Whether something happens in one of many trials: on a busy machine
+ * workers may rest. */
+bool InOneTrial(std::function<bool()> const &happens) {
   for (int trial = 0; trial < 60; ++trial) {
     if (happens()) {
       return true;
@@ -133,7 +222,8 @@ bool InOneTrial(std::function<bool()> const& happens) {
   return false;
 }
 
-/** @brief Tasks that wait for one another, so each needs a thread of its own. */
+/** @brief Tasks that wait for one another, so each needs a thread of its own.
+ */
 class Meeting {
  public:
   explicit Meeting(int n) : n_tasks_{n} {}
@@ -158,16 +248,17 @@ class Meeting {
 
 constexpr std::int64_t kLarge = 1'000'000'000;
 
-/** @brief Hold a meeting in a region; return whether each task had a thread of its own. */
-bool Meet(int n, std::function<void()> const& then = [] {}) {
+/** @brief Hold a meeting in a region; return whether each task had a thread of
+ * its own. */
+bool Meet(int n, std::function<void()> const &then = [] {}) {
   struct Call {
     Meeting meeting;
-    std::function<void()> const& then;
+    std::function<void()> const &then;
   } call{Meeting{n}, then};
   xdcc::RunTasks(
       n,
-      [](void* data, int) {
-        auto* call = static_cast<Call*>(data);
+      [](void *data, int) {
+        auto *call = static_cast<Call *>(data);
         std::this_thread::sleep_for(std::chrono::microseconds{500});  // worth a worker
         call->meeting.Arrive();
         call->then();
@@ -179,8 +270,8 @@ bool Meet(int n, std::function<void()> const& then = [] {}) {
 /** @brief A place in the program whose regions are short, until one is not. */
 struct Site {
   std::function<void(int)> long_task;
-  static void Do(void* data, int number) {
-    if (auto const& task = static_cast<Site*>(data)->long_task) {
+  static void Do(void *data, int number) {
+    if (auto const &task = static_cast<Site *>(data)->long_task) {
       task(number);
     }
   }
@@ -241,7 +332,7 @@ XDCC_TEST(workers, ARegionForWhichNoWorkerIsFreeGetsHelpLater) {
       std::this_thread::sleep_for(std::chrono::milliseconds{1});
       if (number == 1) {  // help was sought after the first task
         is_over = true;
-        for (auto& caller : callers) {
+        for (auto &caller : callers) {
           caller.join();
         }
       } else if (number > 1) {
@@ -258,10 +349,10 @@ XDCC_TEST(workers, EachCallerHasWorkersOfItsOwn) {
   CHECK(InOneTrial([] {
     Meeting outer{4};  // both callers and their workers are in a task at the same time
     std::thread callers[2];
-    for (auto& caller : callers) {
+    for (auto &caller : callers) {
       caller = std::thread{[&] { Meet(2, [&] { outer.Arrive(); }); }};
     }
-    for (auto& caller : callers) {
+    for (auto &caller : callers) {
       caller.join();
     }
     return outer.AllMet();
@@ -278,7 +369,7 @@ XDCC_TEST(workers, ThreadsOfTheProgramShareThem) {
       }
     });
   }
-  for (auto& thread : threads) {
+  for (auto &thread : threads) {
     thread.join();
   }
   CHECK_EQ(sum.load(), 6 * 2000 * 10);
@@ -296,15 +387,16 @@ XDCC_TEST(workers, TheFirstExceptionArrives) {
 }
 
 #if defined(__linux__)
-/** @brief Run code in a forked process, and check that it ends within a minute, without an error.
+/** @brief Run code in a forked process, and check that it ends within a minute,
+ * without an error.
  */
-void InChild(std::function<void()> const& code) {
+void InChild(std::function<void()> const &code) {
   auto const child = fork();
   if (child == 0) {
     alarm(60);
     try {
       code();
-    } catch (dmlc::Error const& error) {
+    } catch (dmlc::Error const &error) {
       std::cerr << error.what() << "\n";
       _exit(1);
     }
@@ -388,7 +480,7 @@ XDCC_TEST(workers, AForkedProcessHasItsOwn) {
     Visits visits{100};
     common::ParallelFor(100, 2, [&](auto i) { visits.Add(i); });
     int wrong = 0;
-    for (auto const& n : visits.times) {
+    for (auto const &n : visits.times) {
       wrong += n.load() != 1;
     }
     _exit(wrong);

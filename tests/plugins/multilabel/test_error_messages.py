@@ -21,3 +21,26 @@ def test_message_begins_with_the_path_in_the_sources():
     where = r"^\[\d\d:\d\d:\d\d\] plugin/multilabel/param/param\.cc:\d+: "
     with pytest.raises(xgb.core.XGBoostError, match=where):
         xgb.train({"objective": "multilabel:logistic", "split_method": "none"}, data, 1)
+
+
+@pytest.mark.parametrize("sketch_size", [0, 1])
+@pytest.mark.parametrize("value", [1e30, -1.0, 3.0])
+@pytest.mark.parametrize("soft", [False, True])
+def test_labels_that_are_no_labels(value, soft, sketch_size):
+    Y = np.zeros((20, 3))
+    Y[7, 2] = value
+    params = {"objective": "multilabel:logistic", "sketch_size": sketch_size}
+    params |= {"soft_labels": True} if soft else {}
+    with pytest.raises(
+        xgb.core.XGBoostError,
+        match=r"A label of `multilabel:logistic` must be .*; row 7, label 2 is",
+    ):
+        xgb.train(params, xgb.DMatrix(np.ones((20, 1)), Y), 1)
+
+
+def test_no_column_of_labels():
+    data = xgb.DMatrix(np.ones((4, 1)), np.empty((4, 0)))
+    with pytest.raises(
+        xgb.core.XGBoostError, match="`multilabel:logistic` needs a column of labels"
+    ):
+        xgb.train({"objective": "multilabel:logistic"}, data, 1)

@@ -10,6 +10,7 @@ import xgboost as xgb
 from scipy import sparse
 
 from experiments.speed.spans import record
+from tests.processors import idle_processors
 
 pytestmark = pytest.mark.skipif(
     "XDCC_MULTILABEL" not in xgb.build_info(),
@@ -79,3 +80,51 @@ def test_threads_share_the_rows_of_the_root(settings, names):
 def test_a_single_thread_shares_nothing():
     recording = record(lambda: train(make_matrix("dense"), 1, {"sketch_size": 1}), 1)
     assert {len(region.tasks) for region in recording.regions} <= {1}
+
+
+@pytest.mark.parametrize("n_threads", [2, 16])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"objective": "multilabel:logistic"},
+        {"objective": "multilabel:logistic", "sketch_size": 2},
+        {
+            "objective": "reg:absoluteerror",
+            "updater": "grow_multilabel_hist",
+            "multi_strategy": "multi_output_tree",
+            "base_score": 0.3,
+            "verbosity": 0,
+        },
+    ],
+    ids=["logistic", "sketch", "absolute"],
+)
+def test_groups_that_only_some_searches_support(params, n_threads):
+    """Of five labels in groups of two, the last has a group of its own, which bears a floor."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(256, 7)).astype(np.float32)
+    Y = (rng.random((256, 5)) < 0.3).astype(float)
+    matrix = xgb.DMatrix(X, Y, nthread=1)
+    for seed in range(10):
+        tree = {"labels_per_tree": 2, "min_child_weight": 1, "seed": seed}
+        expected = xgb.train(params | tree | {"nthread": 1}, matrix, 5).save_raw("ubj")
+        with idle_processors(n_threads):
+            found = xgb.train(params | tree | {"nthread": n_threads}, matrix, 5).save_raw("ubj")
+        assert found == expected
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 16])
+@pytest.mark.parametrize("soft", [False, True])
+def test_sketches_of_many_rows(n_threads, soft):
+    """Rows are read past their end: what follows belongs to another thread."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(5000, 4)).astype(np.float32)
+    Y = rng.random((5000, 11))
+    Y = Y if soft else (Y < 0.3).astype(float)
+    matrix = xgb.DMatrix(X, Y, nthread=1)
+    params = {"objective": "multilabel:logistic", "sketch_size": 1} | (
+        {"soft_labels": True} if soft else {}
+    )
+    expected = xgb.train(params | {"nthread": 1}, matrix, 8).save_raw("ubj")
+    with idle_processors(n_threads):
+        found = xgb.train(params | {"nthread": n_threads}, matrix, 8).save_raw("ubj")
+    assert found == expected

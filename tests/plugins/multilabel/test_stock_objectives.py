@@ -272,12 +272,24 @@ def test_custom_hessians(hess):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_negative_hessians_are_refused():
+@pytest.mark.parametrize("objective", ["reg:squarederror", "multilabel:logistic"])
+@pytest.mark.parametrize(
+    "sketch", [{}, {"sketch_size": 1}, {"labels_per_tree": 2}, {"sketch_method": "top"}]
+)
+def test_negative_hessians_are_refused(objective, sketch):
     rng = np.random.default_rng(4)
     X = features(rng, 40)
-    matrix = xgb.DMatrix(X, targets(rng, X, "reg:squarederror"))
-    with pytest.raises(xgb.core.XGBoostError, match=r"A Hessian is -0\.5; the tree updater"):
-        xgb.train(OURS, matrix, 1, obj=squared_error(-0.5))
+    matrix = xgb.DMatrix(X, (targets(rng, X, "reg:squarederror") > 0).astype(float))
+
+    def with_a_negative(predictions, _):
+        hess = np.ones_like(predictions)
+        hess[7, 3] = -0.5
+        return predictions, hess
+
+    params = OURS | {"objective": objective, "base_score": 0.5} | sketch
+    message = r"The Hessian of row 7, label 3 is -0\.5\d*\. It must not be negative\."
+    with pytest.raises(xgb.core.XGBoostError, match=message):
+        xgb.train(params, matrix, 1, obj=with_a_negative)
 
 
 @pytest.mark.parametrize(

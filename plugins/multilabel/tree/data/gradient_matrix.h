@@ -15,12 +15,13 @@
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 
-#include <algorithm>  // for max, min
+#include <algorithm>  // for find_if, max, min
 #include <array>      // for array
 #include <cmath>      // for ilogb, isnan, ldexp
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint8_t
+#include <cstdint>    // for int32_t, uint32_t, uint8_t
 #include <cstring>    // for memcpy
+#include <string>     // for string, to_string
 #include <vector>     // for vector
 
 #include "../../reductions.h"  // for Add, ForEachRun, MaxOverWorkers, NumRuns, SumOverWorkers
@@ -64,27 +65,36 @@ struct GradientView {
 /** @brief The largest absolute gradient and Hessian; NaN or infinite values make `probe` NaN. */
 struct GradientRange {
   float grad{0.0f}, hess{0.0f}, probe{0.0f};
+  bool has_negative_hess{false};
 };
+
+/** @brief Whether a lane of a Hessian is negative; lanes of gradients alternate with them. */
+inline bool HasNegativeHessian(Int8 const& lanes) {
+  return (lanes[1] | lanes[3] | lanes[5] | lanes[7]) < 0;
+}
 
 // Bits of non-negative floats have the order of the floats; clang vectorises the maximum of
 // integers, but not that of floats that could be NaN.
 XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::size_t n) {
   constexpr std::size_t kLanes = 8;
   auto const* values = reinterpret_cast<float const*>(gpair);
-  Int8 bits, largest{};
+  Int8 bits, largest{}, negative{};
   std::size_t k = 0;
   for (; k + kLanes <= 2 * n; k += kLanes) {
     std::memcpy(&bits, values + k, sizeof(bits));
-    bits &= 0x7fffffff;
-    largest = bits > largest ? bits : largest;
+    Int8 const size = bits & 0x7fffffff;
+    negative |= bits & (0 - size);  // its sign bit is set by numbers below 0
+    largest = size > largest ? size : largest;
   }
   bits = Int8{};
   std::memcpy(&bits, values + k, (2 * n - k) * sizeof(float));
-  bits &= 0x7fffffff;
-  largest = bits > largest ? bits : largest;
+  Int8 const size = bits & 0x7fffffff;
+  negative |= bits & (0 - size);
+  largest = size > largest ? size : largest;
   float by_lane[kLanes];
   std::memcpy(by_lane, &largest, sizeof(by_lane));
   GradientRange range;
+  range.has_negative_hess = HasNegativeHessian(negative);
   for (std::size_t l = 0; l < kLanes; l += 2) {
     range.grad = std::max(range.grad, by_lane[l]);
     range.hess = std::max(range.hess, by_lane[l + 1]);
@@ -98,18 +108,40 @@ struct GradientBounds {
   float grad{0.0f}, hess{0.0f};
 };
 
-/** @brief The bounds of all workers; an error if values are not finite on one of them. */
+/** @brief Name the first negative Hessian of these labels, or of all; empty: there is none. */
+inline std::string NameNegativeHessian(linalg::MatrixView<GradientPair const> gpair,
+                                       std::vector<std::uint32_t> const& labels) {
+  auto const pairs = gpair.Values();
+  auto const n = gpair.Shape(1);
+  auto const bad = std::find_if(pairs.cbegin(), pairs.cend(),
+                                [](auto const& pair) { return pair.GetHess() < 0.0f; });
+  if (bad == pairs.cend()) {  // NaN can have a sign
+    return {};
+  }
+  std::size_t const at = bad - pairs.cbegin();
+  return "The Hessian of row " + std::to_string(at / n) + ", label " +
+         std::to_string(labels.empty() ? at % n : labels[at % n]) + " is " +
+         std::to_string(bad->GetHess()) + ". It must not be negative.";
+}
+
+/**
+ * @brief The bounds of all workers; an error if values are invalid on one of them.
+ *
+ * @param negative Names a negative Hessian; empty if there is none.
+ */
 inline GradientBounds BoundsOverWorkers(Context const* ctx, GradientBounds const& here,
-                                        bool is_finite) {
-  std::array<float, 3> largest{here.grad, here.hess, is_finite ? 0.0f : 1.0f};
+                                        bool is_finite, std::string const& negative = {}) {
+  std::array<float, 4> largest{here.grad, here.hess, is_finite ? 0.0f : 1.0f,
+                               negative.empty() ? 0.0f : 1.0f};
   MaxOverWorkers(ctx, &largest);
   CHECK_EQ(largest[2], 0.0f)
       << "A gradient is infinite or not a number. Are sample weights, base_margin and base_score "
          "finite?";
+  CHECK_EQ(largest[3], 0.0f) << (negative.empty() ? "A Hessian is negative." : negative);
   return {largest[0], largest[1]};
 }
 
-/** @brief The bounds of some gradients; an error if any is not finite. [n_rows, n_columns] */
+/** @brief The bounds of some gradients; an error if any is invalid. [n_rows, n_columns] */
 inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
   constexpr std::size_t kRun = std::size_t{1} << 11;  // gradients that a thread takes at a time
   CHECK(gpair.CContiguous());
@@ -122,8 +154,10 @@ inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPa
     all.grad = std::max(all.grad, range.grad);
     all.hess = std::max(all.hess, range.hess);
     all.probe += range.probe;
+    all.has_negative_hess |= range.has_negative_hess;
   }
-  return BoundsOverWorkers(ctx, {all.grad, all.hess}, !std::isnan(all.probe));
+  return BoundsOverWorkers(ctx, {all.grad, all.hess}, !std::isnan(all.probe),
+                           all.has_negative_hess ? NameNegativeHessian(gpair, {}) : "");
 }
 
 /** @brief Number of rows on all workers. */

@@ -14,7 +14,6 @@
 #include <cmath>      // for abs, ilogb, ldexp
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
-#include <cstring>    // for memcpy
 #include <vector>     // for vector
 
 #include "../../reductions.h"         // for Add, ForEachRun
@@ -30,42 +29,33 @@ inline constexpr std::size_t kRowRun = 256;
 struct GradientSizes {
   /** @brief Sums of absolute values; exact (see `gradient_matrix.h`), in any order. */
   std::vector<double> sums;
-  /** @brief Largest absolute values, and last how far the least Hessian is below 0. */
-  std::vector<float> largest;
+  std::vector<float> largest;  // absolute values
 };
 
 XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const* rows,
                                         std::size_t n_rows, double* sums, float* largest) {
   auto const n_labels = gradients.n_labels;
-  std::int32_t most{0};  // bits of a non-negative float, which have its order
   for (std::size_t i = 0; i < n_rows; ++i) {
     auto const* pairs = gradients.Row(rows[i]);
-#pragma omp simd reduction(max : most)
+#pragma omp simd
     for (std::size_t j = 0; j < n_labels; ++j) {
       float const grad = std::abs(gradients.grad_rounding(pairs[2 * j]));
-      float const hess = gradients.hess_rounding(pairs[2 * j + 1]), size = std::abs(hess);
+      float const hess = gradients.hess_rounding(pairs[2 * j + 1]);
       sums[j] += grad;
-      sums[n_labels + j] += size;
+      sums[n_labels + j] += hess;
       largest[j] = grad > largest[j] ? grad : largest[j];
-      largest[n_labels + j] = size > largest[n_labels + j] ? size : largest[n_labels + j];
-      float const below = hess < 0.0f ? size : 0.0f;
-      std::int32_t bits;
-      std::memcpy(&bits, &below, sizeof(bits));
-      most = bits > most ? bits : most;
+      largest[n_labels + j] = hess > largest[n_labels + j] ? hess : largest[n_labels + j];
     }
   }
-  float below;
-  std::memcpy(&below, &most, sizeof(below));
-  largest[2 * n_labels] = std::max(largest[2 * n_labels], below);
 }
 
 inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradients,
                              std::vector<bst_idx_t> const& rows) {
   auto const width = gradients.Width();
-  GradientSizes const none{std::vector<double>(width), std::vector<float>(width + 1)};
+  GradientSizes const none{std::vector<double>(width), std::vector<float>(width)};
   std::vector<GradientSizes> parts(n_threads, none);
   ForEachRun(rows.size(), kRowRun, n_threads, [&](auto, auto begin, auto end) {
-    auto& part = parts[n_threads == 1 ? 0 : omp_get_thread_num()];
+    auto& part = parts[omp_get_thread_num()];
     XDCC_BEST_CLONE(AddSizes)(gradients.View(), rows.data() + begin, end - begin, part.sums.data(),
                               part.largest.data());
   });
@@ -119,8 +109,7 @@ struct RowUnits {
       packed[k] = static_cast<float>(std::ldexp(1.0, narrow));
       as_fine = as_fine && narrow == wide;
     }
-    bool const has_negative = sizes.largest.back() > 0.0f;
-    is_packed = !has_negative && (may_pack || as_fine);
+    is_packed = may_pack || as_fine;
     if (is_packed) {
       factors = packed;
     }

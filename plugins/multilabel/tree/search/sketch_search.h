@@ -285,7 +285,7 @@ class SketchSearch : public SplitSearch {
   /** @brief Score of a node, in double precision. */
   [[nodiscard]] double ScoreOf(PackedSum const* sums) const;
   /** @brief Threads of this search only: others may search at the same time. */
-  [[nodiscard]] Buffer& OfThread() { return buffers_[n_threads_ == 1 ? 0 : omp_get_thread_num()]; }
+  [[nodiscard]] Buffer& OfThread() { return buffers_[omp_get_thread_num()]; }
 
   Context const* ctx_{nullptr};
   std::int32_t n_threads_{1};
