@@ -248,6 +248,8 @@ OF_ENTRIES = {
     "macro_recall": (metrics.macro_recall, False),
     "log_loss": (metrics.log_loss, True),
     "brier_score": (metrics.brier_score, True),
+    "macro_average_precision": (metrics.macro_average_precision, True),
+    "micro_average_precision": (metrics.micro_average_precision, True),
     "macro_roc_auc": (metrics.macro_roc_auc, True),
     "micro_roc_auc": (metrics.micro_roc_auc, True),
 }

@@ -38,7 +38,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import Recall, ThresholdRule, TunedDecisionClassifierCV
 from xdcc.decision.rule_choice import choose_rule, try_rules
 from xdcc.linear import LogisticLabels
-from xdcc.metrics import example_f1
+from xdcc.metrics import example_f1, log_loss
 from xdcc.prediction.predictors import MixtureMargins, second_level
 from xdcc.serving import CompiledModel, load_model, save_model, to_onnx
 
@@ -330,20 +330,73 @@ def test_one_dimension():
     assert (model.predict(X_NEW) == np.array(["no", "yes"])[Y_NEW[:, 0]]).mean() > 0.85
 
 
+OUT_OF_FOLD = ["candidate", "log_loss", "log_loss_std", "share", "fit_seconds"]
+
+
 def test_the_leaderboard(fitted):
     board = fitted.leaderboard(X_NEW)
-    assert sorted(board.candidate) == sorted(set(fitted.summary_["candidate"]))
+    assert board.columns.tolist() == [*OUT_OF_FOLD, "predict_seconds"]
+    assert sorted(board.candidate) == sorted({*fitted.summary_["candidate"], "mixture"})
     assert board.log_loss.is_monotonic_increasing
     assert board.share.sum() == pytest.approx(1)
     table = pd.DataFrame(fitted.summary_).set_index("candidate")
     rows = board.set_index("candidate")
-    assert rows.log_loss["neighbours"] == table.log_loss["neighbours"]
+    for column in ("log_loss", "log_loss_std"):
+        assert rows[column]["neighbours"] == table[column]["neighbours"]
+        assert rows[column]["mixture"] == table[f"best_{column}"].iloc[-1]
     assert rows.fit_seconds["linear"] == table.seconds["linear"]
-    assert (board.predict_seconds[board.share > 0] > 0).all()
+    assert rows.fit_seconds["mixture"] == pytest.approx(table.seconds.sum())
+    assert (board.predict_seconds[board.share != 0] > 0).all()
     assert board.predict_seconds[board.share == 0].isna().all()
-    assert fitted.leaderboard().columns.tolist() == [
-        *("candidate", "log_loss", "share", "fit_seconds")
+    assert fitted.leaderboard().columns.tolist() == OUT_OF_FOLD
+
+
+def test_the_leaderboard_of_test_rows(fitted):
+    truth = np.where(RANDOM.random(Y_NEW.shape) < 0.2, NAN, Y_NEW)
+    truth[3] = NAN
+    board = fitted.leaderboard(X_NEW, truth)
+    assert board.columns.tolist() == [
+        *(*OUT_OF_FOLD, "predict_seconds", "test_log_loss", "test_score")
     ]
+    rows = board.set_index("candidate")
+    proba = {"mixture": fitted.predict_proba(X_NEW)}
+    margins = [member.margins(X_NEW, 3) for member in fitted.members_]
+    members = {member.name: each for member, each in zip(fitted.members_, margins, strict=True)}
+    members |= {level.name: level.margins(second_level(margins), 3) for level in fitted.stacked_}
+    proba |= {name: expit(each) for name, each in members.items()}
+    for name, each in proba.items():
+        assert rows.test_log_loss[name] == pytest.approx(log_loss(truth, each), rel=1e-6)
+        score = example_f1(truth, fitted.rule_.predict(each))
+        assert rows.test_score[name] == pytest.approx(score)
+    assert rows.test_score.drop(list(proba)).isna().all()
+    assert rows.test_log_loss.drop(list(proba)).isna().all()
+
+
+def test_the_leaderboard_of_an_older_model(fitted):
+    """Files of 0.2 have no standard deviations."""
+    older = copy.copy(fitted)
+    older.summary_ = {
+        name: column for name, column in fitted.summary_.items() if not name.endswith("_std")
+    }
+    board = older.leaderboard()
+    assert board.log_loss_std.isna().all()
+    expected = fitted.leaderboard().drop(columns="log_loss_std")
+    pd.testing.assert_frame_equal(board.drop(columns="log_loss_std"), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((None, Y_NEW), "give the X of the rows of Y"),
+        ((X_NEW, Y_NEW[:-1]), "149"),
+        ((X_NEW, Y_NEW[:, :2]), "2 labels"),
+        ((X_NEW[:, :2], Y_NEW), "2 features"),
+        ((X_NEW, Y_NEW * NAN), "no known label"),
+    ],
+)
+def test_bad_input_of_the_leaderboard(fitted, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fitted.leaderboard(*arguments)
 
 
 def test_a_time_budget():

@@ -7,10 +7,10 @@ higher scores must be better, metrics whose lower values are better are negated 
 scorer.
 
 Label metrics use the output of `predict` or, with a `threshold`, the labels whose probability is at
-least as high. Ranking metrics and ROC AUC use probabilities in any of scikit-learn's formats, or a
-`decision_function` (``labels.py``); log-loss and Brier score need probabilities. Unknown labels
-(NaN in Y) are ignored. scikit-learn cannot stratify such a Y, so pass a splitter to
-cross-validation instead of a number: ``cv=KFold(5)``.
+least as high. Ranking metrics, average precision and ROC AUC use probabilities in any of
+scikit-learn's formats, or a `decision_function` (``labels.py``); log-loss and Brier score need
+probabilities. Unknown labels (NaN in Y) are ignored. scikit-learn cannot stratify such a Y, so pass
+a splitter to cross-validation instead of a number: ``cv=KFold(5)``.
 """
 
 from collections.abc import Callable
@@ -56,6 +56,8 @@ _METRICS: dict[str, _Metric] = {
     "label_ranking_average_precision": _Metric(
         metrics.label_ranking_average_precision_score, of_scores=True
     ),
+    "macro_average_precision": _Metric(metrics.macro_average_precision, of_scores=True),
+    "micro_average_precision": _Metric(metrics.micro_average_precision, of_scores=True),
     "macro_roc_auc": _Metric(metrics.macro_roc_auc, of_scores=True),
     "micro_roc_auc": _Metric(metrics.micro_roc_auc, of_scores=True),
     "neg_hamming_loss": _Metric(metrics.hamming_loss, sign=-1),

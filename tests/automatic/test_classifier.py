@@ -99,6 +99,11 @@ def test_the_parts(fitted):
     proba = fitted.predict_proba(X_NEW)
     np.testing.assert_allclose(proba, expit((1 - share) * expected + share * of_level), rtol=1e-6)
     np.testing.assert_allclose(fitted.oof_proba_, expit(mixture.margins))
+    of_folds = [
+        metrics.log_loss(Y[rows], fitted.oof_proba_[rows])
+        for rows in (fitted.folds_ == fold for fold in np.unique(fitted.folds_))
+    ]
+    assert table.best_log_loss_std.iloc[-1] == pytest.approx(np.std(of_folds), rel=1e-4)
     choice = choose_rule(
         data._replace(X=mixture.margins), fitted.folds_, measure="example_f1", seed=3
     )
@@ -278,9 +283,15 @@ def test_a_callable_measure(fitted):
     by_call = _classifier(metrics.hamming_accuracy).fit(X, Y)
     assert 0.5 < by_call.best_score_ < 1
     assert by_call.plot_rules().get_xlabel() == "measure"
+    assert set(by_call.cv_results_["score_std"]) == {None}
+    board = by_call.leaderboard(X_NEW, Y_NEW).set_index("candidate")
+    expected = metrics.hamming_accuracy(Y_NEW, by_call.predict(X_NEW))
+    assert board.test_score["mixture"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("measure", ["macro_roc_auc", "neg_log_loss", "precision_at_3"])
+@pytest.mark.parametrize(
+    "measure", ["macro_roc_auc", "macro_average_precision", "neg_log_loss", "precision_at_3"]
+)
 def test_a_measure_of_probabilities(fitted, measure):
     """The same mixture as for other metrics, scored as it is."""
     model = _classifier(measure, random_state=3).fit(X, Y)
@@ -299,6 +310,8 @@ def test_a_measure_of_probabilities(fitted, measure):
     error = table.standard_error[0] * np.sqrt(1 + len(X) / len(X_NEW))
     reached = proba_metric(measure).score(Y_NEW, model.predict_proba(X_NEW))
     assert reached == pytest.approx(model.best_score_, abs=5 * error)
+    board = model.leaderboard(X_NEW, Y_NEW).set_index("candidate")
+    assert board.test_score["mixture"] == pytest.approx(reached)
 
 
 def test_a_measure_of_probabilities_with_unknown_labels_and_weights():
@@ -331,6 +344,9 @@ def test_costs_of_labels():
     model = _classifier(costs).fit(X, Y)
     assert model.best_score_ < 0
     assert model.rule_.name in model.cv_results_["rule"]
+    board = model.leaderboard(X_NEW, Y_NEW).set_index("candidate")
+    expected = costs.score(Y_NEW, model.predict(X_NEW))
+    assert board.test_score["mixture"] == pytest.approx(expected)
     # A label that is expensive to miss is predicted more often than it occurs.
     assert model.predict(X_NEW)[:, 0].mean() > Y_NEW[:, 0].mean()
     with pytest.raises(ValueError, match="labels"):

@@ -57,6 +57,16 @@ def test_only_a_booster_is_left(mixture, distilled):
     np.testing.assert_array_equal(distilled.oof_proba_, mixture.oof_proba_)
 
 
+def test_the_leaderboard_tests_the_student(mixture, distilled, data):
+    board = distilled.leaderboard(data.X, data.Y).set_index("candidate")
+    tested = ["predict_seconds", "test_log_loss", "test_score"]
+    assert board.index.tolist() == [*mixture.leaderboard().candidate, "student"]
+    assert board[tested].drop("student").isna().all(axis=None)
+    expected = xdcc.metrics.log_loss(data.Y, distilled.predict_proba(data.X))
+    assert board.test_log_loss["student"] == pytest.approx(expected)
+    assert board.log_loss["mixture"] == mixture.summary_["best_log_loss"][-1]
+
+
 def test_weights_reach_the_student(mixture, distilled, data):
     weight = np.linspace(0.5, 2, 200)
     model = clone(distilled).fit(data.X, data.Y, weight)

@@ -95,6 +95,8 @@ def test_a_linear_model_of_one_fold_learns_from_a_sample(monkeypatch):
     # Its log-loss is that of all rows of the fold.
     of_linear = table.log_loss[table.candidate == "linear"].item()
     assert 0 < of_linear < 0.6
+    # The spread is that over parts of the fold.
+    assert (table[["log_loss_std", "best_log_loss_std"]] > 0).all(axis=None)
 
 
 def test_groups_and_splits_keep_their_folds(monkeypatch):

@@ -39,6 +39,20 @@ def test_log_loss_counts_what_is_known():
     assert log_loss(margins, data) == pytest.approx(np.mean(np.delete(each, 1)), rel=1e-5)
 
 
+def test_the_spread_over_folds():
+    Y, (margins, *_), random = drawn()
+    Y[random.random(Y.shape) < 0.3] = np.nan
+    folds = np.arange(len(Y)) % 4
+    Y[folds == 3] = np.nan  # nothing is known
+    weight = random.integers(0, 4, len(Y)).astype(float)
+    data, losses = FitData(None, Y, weight), RowLosses(FitData(None, Y, weight))
+    of_folds = [
+        log_loss(margins[rows], data.take(rows)) for rows in (folds == fold for fold in range(3))
+    ]
+    found = losses.spread(losses.of(margins), folds)
+    assert found == pytest.approx(np.std(of_folds), rel=1e-5)
+
+
 def test_each_step_is_the_best_one():
     Y, margins, _ = drawn()
     data = FitData(None, Y, None)

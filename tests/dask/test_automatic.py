@@ -132,6 +132,8 @@ def assert_same_model(found: DaskMultiLabelClassifier, expected: Any, X: Any) ->
     np.testing.assert_allclose(
         found.summary_["best_log_loss"], expected.summary_["best_log_loss"], rtol=1e-4
     )
+    spreads = [model.summary_["best_log_loss_std"] for model in (found, expected)]
+    np.testing.assert_allclose(*spreads, rtol=0, atol=1e-4)
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-4)
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
     np.testing.assert_array_equal(found.folds_, expected.folds_)

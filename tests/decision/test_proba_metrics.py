@@ -16,8 +16,17 @@ from xdcc.decision.rule_choice import without_choice
 from xdcc.decision.threshold_rules import LabelWise
 
 OF_ROWS = ["label_ranking_average_precision", "precision_at_1", "precision_at_3", "ndcg_at_2"]
-AREAS = ["macro_roc_auc", "micro_roc_auc"]
+AREAS = [
+    f"{average}_{curve}"
+    for average in ("macro", "micro")
+    for curve in ("roc_auc", "average_precision")
+]
 NAMES = [*OF_ROWS, *AREAS, "neg_log_loss", "neg_brier_score"]
+
+
+def measure_of_fold(name, Y, proba, weight, fold):
+    rows = np.arange(len(Y)) % 2 == fold
+    return proba_metric(name).score(Y[rows], proba[rows], weight[rows])
 
 
 def drawn(seed, n_rows=12):
@@ -54,6 +63,8 @@ def test_the_measure_of_repeated_rows(seed, name, weighted):
         ("label_ranking_average_precision", metrics.label_ranking_average_precision_score, {}),
         ("precision_at_2", metrics.precision_at_k, {"k": 2}),
         ("ndcg_at_3", metrics.ndcg_at_k, {"k": 3}),
+        ("macro_average_precision", metrics.macro_average_precision, {}),
+        ("micro_average_precision", metrics.micro_average_precision, {}),
         ("macro_roc_auc", metrics.macro_roc_auc, {}),
         ("micro_roc_auc", metrics.micro_roc_auc, {}),
         ("neg_log_loss", lambda *args, **options: -metrics.log_loss(*args, **options), {}),
@@ -74,6 +85,8 @@ def test_scores_are_those_of_the_metrics(name, metric, options):
     assert table["chosen"] == [True]
     assert table["score"] == table["corrected_score"] == [choice.score]
     assert table["standard_error"][0] > 0
+    of_folds = [measure_of_fold(name, Y, proba, weight, fold) for fold in (0, 1)]
+    assert table["score_std"] == pytest.approx([np.std(of_folds)])
 
 
 @pytest.mark.parametrize("name", [*OF_ROWS, "neg_log_loss"])
@@ -132,6 +145,9 @@ def test_where_there_is_no_value():
     assert proba_metric("macro_roc_auc").missing(data) is not None
     assert proba_metric("micro_roc_auc").missing(data) is None
     assert proba_metric("micro_roc_auc").missing(data._replace(Y=Y * 0)) is not None
+    for name in ("macro_average_precision", "micro_average_precision"):
+        assert proba_metric(name).missing(data) is None
+        assert proba_metric(name).missing(data._replace(Y=Y * 0)) == "no label has known 1"
     assert proba_metric("macro_roc_auc").missing(data._replace(sample_weight=None)) is None
     assert proba_metric("precision_at_4").missing(data) == "there are only 3 labels"
     assert proba_metric("ndcg_at_3").missing(data) is None

@@ -77,6 +77,12 @@ def test_the_parts(ensemble: bool) -> None:
     )
     table = pd.DataFrame(model.cv_results_)
     assert table.loc[table.chosen, "rule"].tolist() == [model.rule_.name]
+    of_folds = [
+        metrics.jaccard(Y[folds == fold], model.oof_proba_[folds == fold] >= 0.5)
+        for fold in range(4)
+    ]
+    (spread,) = table.loc[table.rule == "label_wise", "score_std"]
+    assert spread == pytest.approx(np.std(of_folds))
 
 
 @pytest.mark.parametrize("ensemble", [False, True])

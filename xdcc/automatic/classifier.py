@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Integral
 from types import MappingProxyType
@@ -16,6 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.families import MemberLike, families_of
 from xdcc.automatic.holdout import one_fold
+from xdcc.automatic.leaderboard import (
+    MIXTURE,
+    Prediction,
+    Row,
+    out_of_fold_rows,
+    score_rows,
+)
 from xdcc.automatic.mixture import Member
 from xdcc.automatic.mixture_margins import mixture_margins
 from xdcc.automatic.mixture_rule import choose_rule
@@ -39,6 +46,8 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.input_form import Features
+from xdcc.base.labels import check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
@@ -84,9 +93,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
         Or a metric of probabilities: "label_ranking_average_precision", "precision_at_3" and so
-        on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
-        "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
-        probability at least 0.5.
+        on, "ndcg_at_5" and so on, "macro_average_precision", "micro_average_precision",
+        "macro_roc_auc", "micro_roc_auc", "neg_log_loss", "neg_brier_score". No decision
+        rule is tried then: `predict` returns the labels of probability at least 0.5.
     members : list, optional
         What competes for a place in the mixture, in this order: "boosters", "extra trees" and
         "linear", the families of this package, which are the default; classifiers of any package
@@ -137,8 +146,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     summary_ : dict of str to list
         Columns of a table, a row for each candidate in the order in which they were tried:
         "candidate"; "seeds", how many models that differ in nothing else are averaged; "rounds" of
-        boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
-        mixture after it was tried; "seconds"; "share", its weight in the mixture.
+        boosting, or trees; "log_loss" out of fold, and "log_loss_std", its standard deviation over
+        the folds (over random parts of a single fold); "best_log_loss" and "best_log_loss_std" of
+        the mixture after it was tried; "seconds"; "share", its weight in the mixture.
         ``pandas.DataFrame(model.summary_)`` shows it.
     abandoned_ : dict of str to list
         Columns of a table of the candidates without a model: "candidate"; "seconds" that were spent
@@ -197,8 +207,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     >>> model = xdcc.MultiLabelClassifier("subset_accuracy").fit(data.X[:200], data.Y[:200])
     >>> model.predict(data.X[200:]).shape
     (100, 4)
-    >>> pd.DataFrame(model.summary_).columns.tolist()
-    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
+    >>> pd.DataFrame(model.summary_).columns.tolist()  # doctest: +NORMALIZE_WHITESPACE
+    ['candidate', 'seeds', 'rounds', 'log_loss', 'log_loss_std', 'best_log_loss',
+     'best_log_loss_std', 'seconds', 'share']
     """
 
     _domains = MappingProxyType(
@@ -374,64 +385,92 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         """The estimators of all members."""
         return [estimator for member in self.members_ for estimator in member.estimators]
 
-    def leaderboard(self, X: Any = None) -> pd.DataFrame:
-        """Compare the candidates, the best first.
+    def leaderboard(self, X: Any = None, Y: Any = None) -> pd.DataFrame:
+        """Compare the candidates and the mixture, the best first.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), optional
-            Rows to predict, by each member by itself, for the time that this takes.
+            Rows to predict, by each member by itself and by the mixture.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
+            Labels of these rows, as in `score`, NaN where unknown, to score the predictions.
 
         Returns
         -------
         DataFrame
-            A row for each candidate of `summary_`, that of the lowest log-loss first: "candidate";
-            "log_loss" out of fold, calibrated; "share" in the mixture, 0 if it did not enter;
-            "fit_seconds", for training out of fold, of all seeds; and if X is given
-            "predict_seconds", NaN for what is not in the mixture.
+            A row for each candidate of `summary_` and one for the "mixture", that of the lowest
+            log-loss first: "candidate"; "log_loss" out of fold, calibrated; "log_loss_std", its
+            standard deviation over the folds; "share" in the mixture, 0 for a candidate that did
+            not enter, NaN for the mixture; "fit_seconds", for training out of fold, of all seeds,
+            and for the mixture of all candidates. If X is given, "predict_seconds"; if Y is given,
+            "test_log_loss" and "test_score", which is `measure` with the rule of the mixture. These
+            columns are NaN for candidates that are not in the mixture. With ``distil=True`` only
+            the "student", which has a row of its own, has values in them.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         ValueError
-            If X is not as described, or has other features than in `fit`.
+            If X or Y is not as described, or has other features or labels than in `fit`, if Y is
+            given without X, or if the metric has no value for Y.
 
         Examples
         --------
         >>> import xdcc
         >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
         >>> model = xdcc.MultiLabelClassifier(members=["extra trees", "linear"])
-        >>> board = model.fit(data.X, data.Y).leaderboard(data.X)
-        >>> board.columns.tolist()
-        ['candidate', 'log_loss', 'share', 'fit_seconds', 'predict_seconds']
+        >>> board = model.fit(data.X[:80], data.Y[:80]).leaderboard(data.X[80:], data.Y[80:])
+        >>> board.columns.tolist()  # doctest: +NORMALIZE_WHITESPACE
+        ['candidate', 'log_loss', 'log_loss_std', 'share', 'fit_seconds', 'predict_seconds',
+         'test_log_loss', 'test_score']
         """
         check_is_fitted(self)
-        table = pd.DataFrame(self.summary_)
-        seconds = table.groupby("candidate")["seconds"].sum()
-        # Of several trials with other seeds, the one that is in the mixture, or else the first.
-        best = table.sort_values("share", ascending=False, kind="stable")
-        best = best.drop_duplicates("candidate").sort_values("log_loss", kind="stable")
-        board = best[["candidate", "log_loss", "share"]].reset_index(drop=True)
-        board["fit_seconds"] = board["candidate"].map(seconds)
+        if X is None and Y is not None:
+            raise ValueError("leaderboard scores predictions of X: give the X of the rows of Y.")
+        mixture, *candidates = out_of_fold_rows(self.summary_)
         if X is not None:
-            board["predict_seconds"] = board["candidate"].map(self._seconds_of_members(X))
-        return board
+            *members, whole = self._test_rows(X, Y)
+            if hasattr(self, "report_"):  # a student has replaced the members
+                candidates += members
+            else:
+                mixture |= whole
+                tested = {member["candidate"]: member for member in members}
+                candidates = [row | tested.get(row["candidate"], {}) for row in candidates]
+        board = pd.DataFrame([mixture, *candidates])
+        return board.sort_values("log_loss", kind="stable", ignore_index=True)
 
-    def _seconds_of_members(self, X: Any) -> dict[str, float]:
-        """Measure what predicting rows takes each member by itself, once it is flattened."""
-        rows, seconds, found = self._check_X(X), {}, []
-        levels = [self.members_, getattr(self, "stacked_", [])]
-        for members in levels:
+    def _test_rows(self, X: Any, Y: Any) -> list[Row]:
+        """Time, and score if Y is given, the predictions of each member and of the whole."""
+        features = self._check_X(X)
+        truth = None if Y is None else check_labels_as_in_fit(self._output_form, features, Y)
+        rows = []
+        for name, margins, seconds in self._predict_each(features):
+            row: Row = {"candidate": name, "predict_seconds": seconds}
+            if truth is not None:
+                row |= score_rows(self._metric_of_labels(), truth, self._predictor(), margins)
+            rows.append(row)
+        return rows
+
+    def _predict_each(self, rows: Features) -> Iterator[Prediction]:
+        """Predict by each member by itself, once it is flattened, and by the whole."""
+
+        def predict(name: str, source: MarginSource, rows: Features) -> Prediction:
+            begun = time.perf_counter()
+            margins = source.margins(rows, threads_for(rows, self.n_jobs))
+            seconds = time.perf_counter() - begun
+            assert margins is not None
+            return Prediction(name, margins, seconds)
+
+        found: list[Prediction] = []
+        of_level = rows
+        for members in (self.members_, getattr(self, "stacked_", [])):
             for member in members:
-                source = mean_source(member.estimators, member.calibration, rows.shape[1])
-                begun = time.perf_counter()
-                margins = source.margins(rows, threads_for(rows, self.n_jobs))
-                seconds[member.name] = time.perf_counter() - begun
-                assert margins is not None
-                found.append(margins)
-            rows = second_level(found)
-        return seconds
+                source = mean_source(member.estimators, member.calibration, of_level.shape[1])
+                found.append(predict(member.name, source, of_level))
+            of_level = second_level([each.margins for each in found])
+        yield from found
+        yield predict(MIXTURE, self._predictor().source, rows)
 
     def plot_summary(self, ax: Any = None) -> Any:
         """Draw the log-loss of each candidate and how that of the mixture fell.

@@ -180,4 +180,4 @@ def try_joint(
     known = KnownLabelsets.of_data(own)
     rules = [JointLabelset(trained.booster, constant, known, prior) for prior in _PRIORS]
     decided = [constant.in_labels(each).astype(np.int8) for each in predicted]
-    return trial_of(rules, decided, data, measure)
+    return trial_of(rules, decided, data, folds, measure)

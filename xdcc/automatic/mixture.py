@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 from xdcc.base.fit_data import FitData
 from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
-from xdcc.base.workers import grand_total
+from xdcc.base.workers import count_folds, grand_total, sum_of_all
 from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
@@ -100,11 +100,21 @@ class RowLosses:
     def __init__(self, data: FitData) -> None:
         weight = data.sample_weight
         self.of = LogLoss(data.Y, None if weight is None else weight.astype(np.float32)).of_rows
+        self._sizes = data.weight * data.row_sizes
         self._n_known = grand_total(float(data.weight @ data.row_sizes))
 
     def mean(self, of_rows: Floats) -> float:
         """Average the losses of rows over all known labels."""
         return grand_total(of_rows.sum()) / self._n_known
+
+    def spread(self, of_rows: Floats, folds: NDArray[np.intp]) -> float:
+        """Return the standard deviation of the folds' means, of those with a known label."""
+        n_folds = count_folds(folds)
+        total, size = (
+            sum_of_all(np.bincount(folds, weights, n_folds)) for weights in (of_rows, self._sizes)
+        )
+        counts = size > 0
+        return float((total[counts] / size[counts]).std())
 
 
 def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats, Floats]:
@@ -199,6 +209,11 @@ class Mixture:
     def log_loss(self) -> float:
         """Out of fold; infinite before the first member."""
         return np.inf if self._of_rows is None else self.losses.mean(self._of_rows)
+
+    def log_loss_std(self, folds: NDArray[np.intp]) -> float:
+        """Return the standard deviation of the log-loss over the folds."""
+        assert self._of_rows is not None
+        return self.losses.spread(self._of_rows, folds)
 
     @property
     def margins(self) -> Floats:

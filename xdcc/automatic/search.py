@@ -583,14 +583,17 @@ class Search:
         self, candidate: Candidate, n_seeds: int, unfitted: Any, margins: Floats, seconds: float
     ) -> None:
         """Add a row to the table."""
-        losses = self._mixture.losses
+        losses, folds = self._mixture.losses, self._folds_of_tested
+        of_rows = losses.of(margins)
         self._table.append(
             {
                 "candidate": candidate.name,
                 "seeds": n_seeds,
                 "rounds": getattr(unfitted, "n_estimators", None),
-                "log_loss": float(losses.mean(losses.of(margins))),
+                "log_loss": float(losses.mean(of_rows)),
+                "log_loss_std": losses.spread(of_rows, folds),
                 "best_log_loss": self._mixture.log_loss,
+                "best_log_loss_std": self._mixture.log_loss_std(folds),
                 "seconds": seconds,
             }
         )

@@ -269,9 +269,9 @@ class KnownRows[Predicted: (Bools, Floats)](NamedTuple):
             return np.asarray(values.sum(axis=1, where=self.known, dtype=np.float64))
         return np.asarray((self.share * values).sum(axis=1))
 
-    def label_sums(self, mask: Bools) -> Floats:
-        """Add up the weights of marked entries, which are known, of each label; `(n_labels,)`."""
-        return np.asarray(self.weight @ (mask if self.share is None else mask * self.share))
+    def label_sums(self, values: Bools | Floats) -> Floats:
+        """Add up the weighted values of each label's entries, 0 if unknown; `(n_labels,)`."""
+        return np.asarray(self.weight @ (values if self.share is None else values * self.share))
 
 
 def known_blocks(

@@ -183,9 +183,28 @@ def standard_errors(
     float array of shape (n_configurations,)
         Standard deviations over the draws that have a score; NaN if there are none.
     """
-    drawn = np.concatenate([scores(c) for c in _draws(n_samples, n_bootstraps, random_state)])
-    valid = drawn[~np.isnan(drawn).any(axis=1)]
-    return valid.std(axis=0) if len(valid) else np.full(drawn.shape[1], np.nan)
+    return _spread(
+        np.concatenate([scores(c) for c in _draws(n_samples, n_bootstraps, random_state)])
+    )
+
+
+def spread_over_folds(scores: Callable[[Floats], Floats], folds: NDArray[np.intp]) -> Floats:
+    """Return the standard deviations of scores over the folds, `(n_configurations,)`.
+
+    `scores` is as in :func:`draw_choices`. Folds on which a metric has no value do not count.
+
+    Examples
+    --------
+    >>> spread_over_folds(lambda counts: counts @ [[1.0], [2.0], [3.0]], np.array([0, 0, 1]))
+    array([0.])
+    """
+    return _spread(scores((folds == np.unique(folds)[:, np.newaxis]).astype(np.float64)))
+
+
+def _spread(scores: Floats) -> Floats:
+    """Return the standard deviations of the rows that have scores; NaN without any."""
+    valid = scores[~np.isnan(scores).any(axis=1)]
+    return valid.std(axis=0) if len(valid) else np.full(scores.shape[1], np.nan)
 
 
 def _draws(

@@ -2,7 +2,7 @@
 
 They are metrics of :mod:`xdcc.metrics` with the names that scikit-learn gives its scorers: higher
 is better, so losses are negated. A metric is a mean over rows or known entries, or an area under a
-ROC curve. For rows that are drawn again, means need only what each row adds, and areas only the
+curve. For rows that are drawn again, means need only what each row adds, and areas only the
 order of the scores.
 """
 
@@ -19,9 +19,16 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import KnownRows, known_score_blocks
 from xdcc.base.workers import sum_of_all
 from xdcc.decision.cuts import Floats
+from xdcc.metrics.curves import (
+    Curve,
+    mean_areas,
+    precision_recall,
+    ranked_entries,
+    ranked_labels,
+    roc,
+)
 from xdcc.metrics.probabilities import brier_scores, log_losses
 from xdcc.metrics.ranking import average_precisions, metric_at_k, ndcgs_at, precisions_at
-from xdcc.metrics.roc import mean_areas, ranked_entries, ranked_labels
 
 
 @dataclass(frozen=True)
@@ -94,26 +101,36 @@ class _Mean(ProbaMetric):
 
 @dataclass(frozen=True)
 class _Area(ProbaMetric):
-    """An area under a ROC curve of all known entries, or the mean of those of the labels."""
+    """An area under a curve of all known entries, or the mean of those of the labels."""
 
+    curve: Curve = roc
     of_labels: bool = True
 
     def missing(self, data: FitData) -> str | None:
         counting = data.take(data.counts)
         axis = 0 if self.of_labels else None
-        has_values = [counting.truth.any(axis), (counting.known & ~counting.truth).any(axis)]
-        has_both = (sum_of_all(np.array(has_values, int)) > 0).all(axis=0)
-        return None if has_both.any() else "no label has known entries of both values, 0 and 1"
+        has_values = [counting.truth.any(axis)]
+        if self.curve is roc:
+            has_values.append((counting.known & ~counting.truth).any(axis))
+        has_all = (sum_of_all(np.array(has_values, int)) > 0).all(axis=0)
+        if has_all.any():
+            return None
+        values = "entries of both values, 0 and 1" if self.curve is roc else "1"
+        return f"no label has known {values}"
 
     def on_draws(self, data: FitData) -> Callable[[Floats], Floats]:
         entries = KnownRows(data.truth, data.X, data.known, data.weight, data.share)
-        ranked = ranked_labels(entries) if self.of_labels else [ranked_entries(entries)]
+        ranked = ranked_labels(entries) if self.of_labels else ranked_entries(entries)
 
-        return lambda counts: mean_areas(ranked, counts * entries.weight)[:, np.newaxis]
+        return lambda counts: mean_areas(self.curve, ranked, counts * entries.weight)[:, np.newaxis]
 
 
 _METRICS: dict[str, ProbaMetric] = {
     "label_ranking_average_precision": _Mean(metrics.label_ranking_average_precision_score),
+    "macro_average_precision": _Area(metrics.macro_average_precision, curve=precision_recall),
+    "micro_average_precision": _Area(
+        metrics.micro_average_precision, curve=precision_recall, of_labels=False
+    ),
     "macro_roc_auc": _Area(metrics.macro_roc_auc),
     "micro_roc_auc": _Area(metrics.micro_roc_auc, of_labels=False),
     "neg_log_loss": _Mean(metrics.log_loss, -1, log_losses, of_entries=True),

@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import SAMPLE_ENTRIES, sample_rows
 from xdcc.base.side_by_side import run_all
-from xdcc.decision.bbc_cv import DrawnChoices, draw_choices, standard_errors
+from xdcc.decision.bbc_cv import (
+    DrawnChoices,
+    draw_choices,
+    spread_over_folds,
+    standard_errors,
+)
 from xdcc.decision.constrained_rule import ConstrainedRule
 from xdcc.decision.constraints import LabelConstraints, Prices
 from xdcc.decision.cuts import Floats
@@ -67,11 +72,15 @@ class RuleTrial(NamedTuple):
         where there is none.
     n_rows : int
         Number of rows that they are judged on.
+    spread : list of float or None
+        Standard deviation of each score over the folds; None for a callable metric, which may have
+        no value on the rows of one fold.
     """
 
     rules: list[Rule]
     scores: Callable[[Floats], Floats]
     n_rows: int
+    spread: list[float | None]
 
 
 def try_rules(
@@ -130,7 +139,7 @@ def try_rules(
     for fold, of_others in zip(numbers, of_folds, strict=True):
         for labels, found in zip(predicted, of_others, strict=True):
             labels[folds_judged == fold] = found
-    return trial_of(rules, predicted, judged, measure)
+    return trial_of(rules, predicted, judged, folds_judged, measure)
 
 
 def _require_as_many(
@@ -191,6 +200,7 @@ def trial_of(
     rules: Sequence[Rule],
     predicted: Sequence[NDArray[np.int8]],
     data: FitData,
+    folds: NDArray[np.intp],
     measure: MetricLike,
 ) -> RuleTrial:
     """Evaluate rules, learned from all rows, by predictions for rows they were not learned from.
@@ -199,7 +209,10 @@ def trial_of(
     """
     counts = data.counts
     scores = scores_on_draws(measure, data.take(counts), [labels[counts] for labels in predicted])
-    return RuleTrial(list(rules), scores, int(counts.sum()))
+    spread: list[float | None] = [None] * len(rules)
+    if not callable(measure):
+        spread = spread_over_folds(scores, folds[counts]).tolist()
+    return RuleTrial(list(rules), scores, int(counts.sum()), spread)
 
 
 class RuleComparison(NamedTuple):
@@ -250,8 +263,9 @@ class RuleChoice(NamedTuple):
     results : dict of str to list
         Columns, with an entry for each configuration of each kind of rule:
         "rule" (its kind), "params" (learned from all rows), "score" (on rows that it was not
-        learned from), "standard_error" of the score, "corrected_score" (of the best
-        configuration of that kind, corrected for having chosen among these), and "chosen".
+        learned from), "score_std" (its standard deviation over the folds), "standard_error" of the
+        score, "corrected_score" (of the best configuration of that kind, corrected for having
+        chosen among these), and "chosen".
     """
 
     rule: Rule
@@ -336,11 +350,13 @@ def without_choice(
         random_state=seed,
     )
     error = float(of_sample[0]) * (len(rows) / len(counting.Y)) ** 0.5
+    spread = spread_over_folds(measure.on_draws(counting), folds[data.counts])
     rule = LabelWise()
     results: dict[str, list[Any]] = {
         "rule": [rule.name],
         "params": [rule.params],
         "score": [score],
+        "score_std": spread.tolist(),
         "standard_error": [error],
         "corrected_score": [score],
         "chosen": [True],
@@ -380,6 +396,7 @@ def choose(trials: Sequence[RuleTrial], measure: MetricLike, seed: int = 0) -> R
         "rule": kinds.tolist(),
         "params": [rule.params for rule in rules],
         "score": comparison.scores.tolist(),
+        "score_std": [each for trial in trials for each in trial.spread],
         "standard_error": draws.drawn.std(axis=0).tolist(),
         "corrected_score": [float(corrected[kind]) for kind in kinds],
         "chosen": [i == best for i in range(len(rules))],

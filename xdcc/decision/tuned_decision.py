@@ -117,7 +117,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         best "score" in `cv_results_`. It is not corrected for a choice among several estimators.
     cv_results_ : dict of str to list
         Columns of a table, a row for each rule tried: "rule" and "params"; "score", out of fold,
-        each fold with thresholds and labelsets of the others; its "standard_error";
+        each fold with thresholds and labelsets of the others; "score_std", its standard deviation
+        over the folds, None for a callable metric; its "standard_error";
         "corrected_score", for the best rule of that kind and corrected for having chosen among
         these; "chosen". ``pandas.DataFrame(model.cv_results_)`` shows it.
     constraints_ : dict of str to list

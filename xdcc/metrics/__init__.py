@@ -3,8 +3,8 @@
 Each metric compares ``Y_true``, ``(n_samples, n_labels)`` with entries 0 and 1, with predictions of
 the same shape and returns a float. Label metrics take ``Y_pred`` with entries 0 and 1 and are
 between 0 and 1. Ranking metrics take ``Y_score``, finite numbers that are higher for more likely
-labels: probabilities or other scores; areas under ROC curves take them, too. Log-loss and Brier
-score take probabilities, ``Y_proba``. All inputs are array-likes, DataFrames or scipy.sparse
+labels: probabilities or other scores; ROC AUC and average precision take them, too. Log-loss and
+Brier score take probabilities, ``Y_proba``. All inputs are array-likes, DataFrames or scipy.sparse
 matrices.
 
 - *Label names*: If both are DataFrames, columns are matched by name.
@@ -15,26 +15,35 @@ matrices.
   means over samples, since predicting no label for a sample without labels is perfect; 0 for micro
   and macro averages.
 - *Ties*: Labels with equal scores share the worst of their ranks, as in scikit-learn, so equal
-  scores for all labels are never a good ranking. In metrics of the first k labels and areas under
-  ROC curves they share the mean over all orders, again as in scikit-learn.
+  scores for all labels are never a good ranking. In metrics of the first k labels and ROC
+  AUC they share the mean over all orders, and in average precision they have one precision, again
+  as in scikit-learn.
 - *Weights*: ``sample_weight`` ``(n_samples,)``, finite and not negative, counts a sample as that
   many samples. A matrix ``(n_samples, n_labels)`` counts entries; 0 makes one unknown. In a mean
   over samples the weight of a sample is then the largest of its known entries, and counts within
-  it are sums of weights. Ranking metrics, which compare the labels of a sample, refuse it; areas
-  under ROC curves do not.
+  it are sums of weights. Ranking metrics, which compare the labels of a sample, refuse it; ROC AUC
+  and average precision do not.
 - *Errors*: ``ValueError`` for inputs that are not two-dimensional, not numeric, empty, or of
   different shapes or names; for entries other than 0, 1 (and NaN in ``Y_true``), scores that are
   not finite and probabilities that are not from 0 to 1; if no entry is known; and for invalid
   weights or a ``zero_division`` other than 0 and 1.
 
 Implementation: `known_blocks` and `known_score_blocks` check the input and yield the known entries
-in blocks of rows, so sparse matrices never become dense as a whole, except for areas under ROC
-curves (``roc.py``). Label metrics (``labels.py``) are ratios of sums, or means of ratios, over the
-blocks: counts are summed per sample, per label, or over all entries, before they are divided.
-Ranking metrics (``ranking.py``) are means over samples, log-loss and Brier score
-(``probabilities.py``) means over entries.
+in blocks of rows, so sparse matrices never become dense as a whole, except for areas under curves
+(``curves.py``): ROC AUC and average precision. Label metrics (``labels.py``) are ratios of sums, or
+means of ratios, over the blocks: counts are summed per sample, per label, or over all entries,
+before they are divided. Ranking metrics (``ranking.py``) are means over samples, log-loss and Brier
+score (``probabilities.py``) means over entries. `report` (``label_report.py``) is a table of the
+metrics of each label.
 """
 
+from xdcc.metrics.curves import (
+    macro_average_precision,
+    macro_roc_auc,
+    micro_average_precision,
+    micro_roc_auc,
+)
+from xdcc.metrics.label_report import report
 from xdcc.metrics.labels import (
     evaluate,
     example_f1,
@@ -64,10 +73,6 @@ from xdcc.metrics.ranking import (
     one_error,
     precision_at_k,
 )
-from xdcc.metrics.roc import (
-    macro_roc_auc,
-    micro_roc_auc,
-)
 
 __all__ = [
     "brier_score",
@@ -82,10 +87,12 @@ __all__ = [
     "label_ranking_average_precision_score",
     "label_ranking_loss",
     "log_loss",
+    "macro_average_precision",
     "macro_f1",
     "macro_precision",
     "macro_recall",
     "macro_roc_auc",
+    "micro_average_precision",
     "micro_f1",
     "micro_precision",
     "micro_recall",
@@ -93,6 +100,7 @@ __all__ = [
     "ndcg_at_k",
     "one_error",
     "precision_at_k",
+    "report",
     "subset_accuracy",
     "subset_loss",
 ]

@@ -346,7 +346,7 @@ def _mean_over_samples(
 def _mean_over_labels(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    known, *counts = _total(_label_sums, Y_true, Y_pred, weights)
+    known, *counts = label_sums(Y_true, Y_pred, weights)
     known_labels = known > 0
     of_known = _Counts(*(count[known_labels] for count in counts))
     return float(divide(*ratio(of_known), zero_division).mean())
@@ -355,15 +355,19 @@ def _mean_over_labels(
 def _of_all_entries(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    _, *counts = _total(_label_sums, Y_true, Y_pred, weights).sum(axis=1, keepdims=True)
+    _, *counts = label_sums(Y_true, Y_pred, weights).sum(axis=1, keepdims=True)
     return float(divide(*ratio(_Counts(*counts)), zero_division).item())
 
 
-def _label_sums(entries: KnownRows[Bools]) -> Floats:
-    """Compute weighted sums for each label: known, true, predicted, both."""
-    counts = _counts(entries, entries.label_sums)
-    known = entries.label_sums(entries.known)
-    return np.stack((known, counts.true, counts.predicted, counts.both))
+def label_sums(Y_true: Labels, Y_pred: Labels, weights: Weights) -> Floats:
+    """Compute weighted sums for each label: known, true, predicted, both; `(4, n_labels)`."""
+
+    def sums(entries: KnownRows[Bools]) -> Floats:
+        counts = _counts(entries, entries.label_sums)
+        known = entries.label_sums(entries.known)
+        return np.stack((known, counts.true, counts.predicted, counts.both))
+
+    return _total(sums, Y_true, Y_pred, weights)
 
 
 def _counts(entries: KnownRows, add_up: Callable[[Bools], Floats]) -> _Counts:

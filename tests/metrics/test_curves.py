@@ -1,4 +1,4 @@
-"""Areas under ROC curves against scikit-learn on the known entries."""
+"""Areas under ROC and precision-recall curves against scikit-learn on the known entries."""
 
 import numpy as np
 import pandas as pd
@@ -53,12 +53,41 @@ def test_agrees_with_scikit_learn_on_known_entries(case):
             metrics.micro_roc_auc(Y_true, Y_score, sample_weight=weight)
 
 
+@settings(max_examples=100, deadline=None)
+@given(cases((0, 1, np.nan)))
+def test_average_precision_agrees_with_scikit_learn_on_known_entries(case):
+    Y_true, Y_score, weight = case
+    known = ~np.isnan(Y_true) & (weight[:, np.newaxis] > 0)
+    assume(known.any())
+    of_labels = [
+        sk.average_precision_score(truth[use], score[use], sample_weight=weight[use])
+        for truth, score, use in zip(Y_true.T, Y_score.T, known.T, strict=True)
+        if (truth[use] == 1).any()
+    ]
+    if not of_labels:
+        for metric, message in (
+            (metrics.macro_average_precision, "No label has a known 1"),
+            (metrics.micro_average_precision, "No known entry .* is 1"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                metric(Y_true, Y_score, sample_weight=weight)
+        return
+    found = metrics.macro_average_precision(Y_true, Y_score, sample_weight=weight)
+    assert found == pytest.approx(np.mean(of_labels))
+    of_entries = np.broadcast_to(weight[:, np.newaxis], known.shape)[known]
+    expected = sk.average_precision_score(Y_true[known], Y_score[known], sample_weight=of_entries)
+    found = metrics.micro_average_precision(Y_true, Y_score, sample_weight=weight)
+    assert found == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("average", ["macro", "micro"])
-def test_agrees_with_scikit_learn_on_matrices(average):
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_agrees_with_scikit_learn_on_matrices(average, name):
     random = np.random.default_rng(0)
     Y_true, Y_score = random.integers(0, 2, (50, 4)), random.random((50, 4)).round(1)
-    ours = getattr(metrics, f"{average}_roc_auc")(Y_true, Y_score)
-    assert ours == pytest.approx(sk.roc_auc_score(Y_true, Y_score, average=average))
+    ours = getattr(metrics, f"{average}_{name}")(Y_true, Y_score)
+    expected = getattr(sk, f"{name}_score")(Y_true, Y_score, average=average)
+    assert ours == pytest.approx(expected)
 
 
 def test_by_hand():
@@ -66,7 +95,16 @@ def test_by_hand():
     assert metrics.macro_roc_auc(Y_TRUE, Y_SCORE) == pytest.approx((2.5 / 4 + 2.5 / 4) / 2)
 
 
-@pytest.mark.parametrize("name", ["macro_roc_auc", "micro_roc_auc"])
+def test_average_precision_by_hand():
+    # Label 0: precision 1/2 from the score 0.9 on, 2/3 from 0.4 on; label 1: 1 and 1/2.
+    found = metrics.macro_average_precision(Y_TRUE, Y_SCORE)
+    assert found == pytest.approx(((1 / 2 + 2 / 3) / 2 + (1 + 2 / 4) / 2) / 2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["macro_roc_auc", "micro_roc_auc", "macro_average_precision", "micro_average_precision"],
+)
 def test_forms_and_many_blocks_of_rows(name):
     metric = getattr(metrics, name)
     expected = metric(Y_TRUE, Y_SCORE)
