@@ -4,8 +4,8 @@ CHECKOUT is a Git checkout of the pinned release, a bare Git directory that has 
 archive of it (``.tar.gz``, ``.zip``). A checkout is tested in place, everything else in a temporary
 folder. The suite is ``tests/python`` and the Dask tests, without GPU tests. Each test begins with
 XGBoost's default settings (``pytest_plugin/independent_tests.py``), so that their order does not
-matter. The outcome is compared with ``upstream_failures.toml``. The exit status is 1 if a test fails
-that is not listed there, or if a listed one passes.
+matter. The outcome is compared with ``upstream_failures.toml``. The exit status is 1 if a test
+fails that is not listed there, or if a listed one passes.
 
 ``--stock`` expects the official wheel and its failures. Options after ``--`` are passed to pytest::
 
