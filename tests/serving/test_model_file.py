@@ -328,7 +328,7 @@ def test_files_of_0_2_are_read(tmp_path):
 
 def test_formats_before_that_are_refused(saved):
     rewrite(saved, lambda manifest, members: manifest.update(format_version=1))
-    with pytest.raises(ModelFileError, match="has format 1, but this xdcc reads format 2 and 3"):
+    with pytest.raises(ModelFileError, match=r"has format 1, but xdcc .* reads formats 2 and 3\."):
         load_model(saved)
 
 
@@ -340,7 +340,21 @@ def test_another_format_is_refused(saved, number):
         manifest["something"] = "new"
 
     rewrite(saved, change)
-    with pytest.raises(ModelFileError, match=f"format {number}.*xdcc 99.0"):
+    advice = "update xdcc" if number > FORMAT_VERSION else "use these, or fit the model again"
+    with pytest.raises(ModelFileError, match=rf"format {number},.*xdcc 99\.0,.*: {advice}\.$"):
+        load_model(saved)
+
+
+def test_page_error_and_constants_name_the_same_formats(saved):
+    page = (ROOT / "docs" / "guide" / "serving.md").read_text("utf-8")
+    told = re.findall(r"xdcc (\S+) writes format (\d+) and reads (formats \d+ and \d+)\.", page)
+    formats = f"formats {OLDEST_FORMAT} and {FORMAT_VERSION}"
+    assert told == [(version("xdcc"), str(FORMAT_VERSION), formats)]
+    manifest = json.loads(members_of(saved.read_bytes())["manifest.json"])
+    assert manifest["format_version"] == FORMAT_VERSION
+    assert manifest["versions"]["xdcc"] == version("xdcc")
+    rewrite(saved, lambda manifest, members: manifest.update(format_version=FORMAT_VERSION + 1))
+    with pytest.raises(ModelFileError, match=rf"but xdcc {version('xdcc')} reads {formats}\."):
         load_model(saved)
 
 

@@ -130,7 +130,7 @@ def load_estimator(path: Path, max_bytes: int | None, trusted: Sequence[str] | N
         archive = Archive(content, max_bytes)
         manifest = _manifest(archive)
         written_by = listed(manifest["versions"])
-        _check_format(manifest["format_version"], str(path), written_by)
+        _check_format(manifest["format_version"], path, written_by)
         model = _restored(manifest, archive)
         if _STEPS in archive.names:
             if trusted is None:
@@ -221,14 +221,15 @@ def _manifest(archive: Archive) -> dict[str, Any]:
     return manifest
 
 
-def _check_format(number: Any, path: str, written_by: str) -> None:
+def _check_format(number: Any, path: Path, written_by: str) -> None:
     if type(number) is not int:
         raise ValueError(f"the format {number!r} is not a whole number")
     if not OLDEST_FORMAT <= number <= FORMAT_VERSION:
         read = " and ".join(map(str, range(OLDEST_FORMAT, FORMAT_VERSION + 1)))
         raise ModelFileError(
-            f"{path} has format {number}, but this xdcc reads format {read}. Install the "
-            f"versions that wrote the file: {written_by}."
+            f"{path} has format {number}, but xdcc {versions()['xdcc']} reads formats {read}. The "
+            f"file was written by {written_by}: "
+            + ("update xdcc." if number > FORMAT_VERSION else "use these, or fit the model again.")
         )
 
 
