@@ -52,7 +52,7 @@ def compiled_content(model: CompiledModel) -> bytes:
         described.append([stored.dtype.str, list(stored.shape), begin])
     header = {
         "versions": versions(),
-        "n_jobs": model.n_jobs,
+        "n_jobs": None if model.n_jobs is None else int(model.n_jobs),
         "arrays": described,
         "objects": state.objects,
     }
