@@ -43,6 +43,7 @@ from xdcc.base.booster_parameters import SPLIT_METHOD_NUMBERS
 from xdcc.base.domains import Either
 from xdcc.base.labels import check_labels
 from xdcc.base.plugin import PluginMissingError, plugin_version
+from xdcc.base.whole_file import whole_file
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_prediction import LabelsetPrediction
@@ -628,9 +629,8 @@ def write_record(
     }
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{model}.json"
-    temporary = file.with_suffix(".json.part")
-    temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(file)
+    with whole_file(file) as new:
+        new.write((json.dumps(record, indent=2) + "\n").encode())
     return file
 
 

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,19 @@ def test_all_comparators_are_listed():
     message = r"^module .xdcc\.comparators. has no attribute .homer.$"
     with pytest.raises(AttributeError, match=message):
         _ = comparators.homer
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("meson.build", r"^  version: '(.*)',$"),
+        ("CITATION.cff", r"^version: (.*)$"),
+        ("CHANGELOG.md", r"^## (\d\S*) - \d{4}-\d\d-\d\d$"),
+    ],
+)
+def test_files_of_a_release_name_the_installed_version(file, pattern):
+    text = (Path(__file__).parents[1] / file).read_text("utf-8")
+    assert re.findall(pattern, text, re.MULTILINE)[0] == metadata.version("xdcc")
 
 
 def test_version_is_that_of_the_installed_package():

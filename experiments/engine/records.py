@@ -23,7 +23,6 @@ import os
 import platform
 import re
 import resource
-import tempfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -36,6 +35,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from experiments import RESULTS
+from xdcc.base.whole_file import whole_file
 
 
 class StorageError(OSError):
@@ -51,22 +51,12 @@ def atomic(path: Path) -> Iterator[IO[bytes]]:
     StorageError
         If it cannot be written; the old file stays.
     """
-    temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        with os.fdopen(handle, "wb") as file:
+        with whole_file(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp's files are private
-        os.replace(temporary, path)
     except OSError as error:
         raise StorageError(error.errno, f"cannot write {path}: {error.strerror}") from error
-    finally:
-        if temporary is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
 
 
 @contextmanager

@@ -10,7 +10,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from xdcc.base.features import learn_features
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -66,14 +69,47 @@ def test_rows_as_dicts_in_any_order_of_keys(model: Any) -> None:
         np.testing.assert_array_equal(model.predict(turned), model.predict(FRAME[:5]))
 
 
-def test_missing_keys_are_missing_values(model: Any) -> None:
+def test_missing_keys_are_missing_values_with_a_warning(model: Any) -> None:
     rows = _records(3)
-    del rows[0]["size"], rows[1]["colour"]
+    del rows[1]["colour"], rows[0]["size"]
     rows[2]["floor"] = rows[2]["size"] = None
     frame = FRAME[:3].copy()
     frame.loc[0, "size"] = frame.loc[2, "size"] = np.nan
     frame.loc[1, "colour"] = frame.loc[2, "floor"] = np.nan
-    np.testing.assert_array_equal(model.predict_proba(rows), model.predict_proba(frame))
+    with pytest.warns(UserWarning, match="without a key") as found:
+        proba = model.predict_proba(rows)
+    assert [str(each.message) for each in found] == [
+        "Features without a key in rows of X: 'size', 'colour'. They are taken as missing. Give a "
+        "missing value as None."
+    ]
+    assert found[0].filename == __file__
+    np.testing.assert_array_equal(proba, model.predict_proba(frame))
+    with pytest.warns(UserWarning, match="of X: 'size', 'colour', 'floor', 'new'. They"):
+        model.predict({})
+
+
+def test_features_that_need_no_key() -> None:
+    frame = FRAME.assign(row=pd.Categorical([f"row {k}" for k in range(80)]))
+    with pytest.warns(UserWarning, match="'row'"):
+        ignores = clone(BOOSTER).fit(frame, Y)
+    columns = [f"word {k}" for k in range(30)]
+    words = sparse.random(80, 30, 0.2, format="csr", random_state=0)
+    sparse_frame = pd.DataFrame.sparse.from_spmatrix(words, columns=columns)
+    lacks_zeros = clone(BOOSTER).fit(sparse_frame, Y)
+    steps = make_column_transformer((StandardScaler(), ["size", "new"]))
+    pipeline = make_pipeline(steps, clone(BOOSTER)).fit(FRAME, Y)
+    ignores.predict(_records())
+    lacks_zeros.predict({"word 3": 1.0})
+    CompiledModel(pipeline).predict({"size": 1.0, "new": True})
+    with pytest.warns(UserWarning, match="without a key in rows of X: 'new'. They"):
+        CompiledModel(pipeline).predict({"size": 1.0})
+
+
+def test_long_lists_are_cut() -> None:
+    names = [f"f{k}" for k in range(30)]
+    model = clone(BOOSTER).fit(pd.DataFrame(RNG.normal(size=(80, 30)), columns=names), Y)
+    with pytest.warns(UserWarning, match=r"'f18', 'f19' and 10 more\. They"):
+        model.predict({})
 
 
 def test_unknown_keys_are_listed_once(model: Any) -> None:

@@ -14,6 +14,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.reference import prediction as reference
 from xdcc.automatic import MultiLabelClassifier
@@ -21,12 +23,13 @@ from xdcc.automatic.mixture import Member, second_level
 from xdcc.base import features
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.comparators.baselines import BinaryRelevance, EnsembleOfChains
+from xdcc.comparators.boomer import BoomerClassifier
 from xdcc.data import make_multilabel
 from xdcc.decision import LabelCosts, Recall, TunedDecisionClassifierCV
 from xdcc.decision.rules import RULE_NAMES
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
-from xdcc.serving import CompiledModel
+from xdcc.serving import CompiledModel, load_model, save_model
 
 MEMBERS = {
     "booster": MultiLabelXGBClassifier(n_estimators=6, max_depth=3),
@@ -465,6 +468,24 @@ def test_what_cannot_be_compiled_is_named():
     model = MultiLabelXGBClassifier(n_estimators=2).fit(data.X, data.Y)
     with pytest.raises(ValueError, match="n_jobs"):
         CompiledModel(model, n_jobs=0)
+
+
+def test_the_number_of_threads_is_that_of_the_model(tmp_path):
+    data = make_multilabel(100, n_labels=3, random_state=0)
+    booster = MultiLabelXGBClassifier(n_estimators=2, n_jobs=np.int64(2)).fit(data.X, data.Y)
+    of_members = TunedDecisionClassifierCV(clone(booster), cv=2).fit(data.X, data.Y)
+    rules = BoomerClassifier(n_rules=2, n_jobs=2).fit(data.X, data.Y)
+    pipeline = make_pipeline(StandardScaler(), clone(booster)).fit(data.X, data.Y)
+    for model in (booster, of_members, rules, pipeline):
+        compiled = CompiledModel(model)
+        assert compiled.n_jobs == 2
+        assert CompiledModel(model, n_jobs=3).n_jobs == 3
+        assert CompiledModel(model, n_jobs=-1).n_jobs == -1
+        save_model(compiled, tmp_path / "model")
+        assert load_model(tmp_path / "model", compiled=True).n_jobs == 2
+    save_model(booster, tmp_path / "model")
+    assert load_model(tmp_path / "model", compiled=True).n_jobs == 2
+    assert CompiledModel(MultiLabelXGBClassifier(n_estimators=2).fit(data.X, data.Y)).n_jobs is None
 
 
 @pytest.mark.parametrize("name", MEMBERS)

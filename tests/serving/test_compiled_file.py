@@ -223,5 +223,5 @@ def test_what_load_model_is_asked_for(content, tmp_path):
     with pytest.raises(ModelFileError, match="max_bytes"):
         load_model(path, compiled=True, max_bytes=100)
     assert load_model(path, compiled=True, max_bytes=len(content)).n_labels_ == 2
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(FileNotFoundError, match="missing"):
         load_model(tmp_path / "missing", compiled=True)

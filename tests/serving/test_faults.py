@@ -16,7 +16,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.serving import ModelFileError, load_model, save_model
+from xdcc.serving import load_model, save_model
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def _in_child(act):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-STEPS = ("open", "fsync", "replace", "rename", "unlink")
+STEPS = ("open", "fsync", "fchmod", "replace", "rename", "unlink")
 
 
 def _killed_at(step):
@@ -87,6 +87,7 @@ def test_a_model_file_survives_a_kill(models, rows, tmp_path):
     np.testing.assert_array_equal(
         load_model(path).predict_proba(rows.X_new), new.predict_proba(rows.X_new)
     )
+    assert os.listdir(tmp_path) == ["model"]
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 1000])
@@ -98,7 +99,7 @@ def test_a_model_file_survives_a_full_disk(models, rows, tmp_path, n_bytes):
 
     def save():
         _full_disk(n_bytes)
-        with pytest.raises(ModelFileError, match="cannot be written"):
+        with pytest.raises(OSError, match="File too large"):
             save_model(new, path)
 
     assert _in_child(save) == 0

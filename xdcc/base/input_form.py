@@ -38,6 +38,9 @@ type Categories = dict[int, NDArray[Any]]
 _FEW_ROWS = 8
 """For longer frames, the check takes less time, as it works by columns."""
 
+_NAMES_SHOWN = 20
+"""Names that a warning lists."""
+
 _LARGEST = float(np.finfo(np.float32).max)
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -78,11 +81,12 @@ class InputForm:
     _codes: ClassVar[dict[int, dict[Any, float]]]
     _names: ClassVar[list[str]]
     _positions: ClassVar[dict[str, int]]
+    _expected: ClassVar[frozenset[str]]
 
     def __post_init__(self) -> None:
         """Look up names and categories by their values."""
         names = [] if self.names is None else self.names.tolist()
-        derived = {
+        derived: dict[str, Any] = {
             "_names": names,
             "_positions": {name: position for position, name in enumerate(names)},
             "_codes": {
@@ -90,6 +94,11 @@ class InputForm:
                 for position, values in (self.categories or {}).items()
             },
         }
+        derived["_expected"] = frozenset(
+            name
+            for position, name in enumerate(names)
+            if not self.lacks_zeros and derived["_codes"].get(position, True)
+        )
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
@@ -227,7 +236,7 @@ class InputForm:
     def _of_dicts(self, X: Any, estimator: str) -> NDArray[np.float64]:
         """Return the numbers and codes of rows that are dicts."""
         missing = np.full(self.n_features, np.nan)
-        return self.rows_of_dicts(X, estimator, missing, self._number_or_code)
+        return self.rows_of_dicts(X, estimator, missing, self._number_or_code, self._expected)
 
     def rows_of_dicts(
         self,
@@ -235,8 +244,11 @@ class InputForm:
         estimator: str,
         missing: NDArray[Any],
         entry: Callable[[int, int, Any], Any],
+        expected: frozenset[str],
     ) -> NDArray[Any]:
-        """Return rows that are dicts as an array; other keys are left out, with a warning.
+        """Return rows that are dicts as an array.
+
+        Other keys are left out, and absent ones are missing values, each with a warning.
 
         Parameters
         ----------
@@ -249,6 +261,8 @@ class InputForm:
         entry : callable
             Makes an entry of a feature's position, the number of the row and a value. None: the
             value did not occur in ``fit`` and is taken as missing, with a warning.
+        expected : frozenset of str
+            Names of the features that are expected in each row.
 
         Returns
         -------
@@ -263,7 +277,8 @@ class InputForm:
         Examples
         --------
         >>> form = InputForm(2, np.array(["size", "colour"]))
-        >>> form.rows_of_dicts({"colour": "red"}, "Model", np.full(2, "-"), lambda *of: of[-1])
+        >>> row, missing = {"colour": "red"}, np.full(2, "-")
+        >>> form.rows_of_dicts(row, "Model", missing, lambda *of: of[-1], frozenset(["colour"]))
         array([['-', 'r']], dtype='<U1')
         """
         if self.names is None:
@@ -276,6 +291,7 @@ class InputForm:
         no_entries = missing.tolist()
         unknown_keys: dict[Any, None] = {}
         unknown_values: dict[str, None] = {}
+        absent: set[str] = set()
         for row, values in enumerate(given):
             if not isinstance(values, Mapping):
                 raise ValueError(f"X has rows as dicts, but X[{row}] is a {_type_name(values)}.")
@@ -291,6 +307,13 @@ class InputForm:
                     else:
                         entries[position] = found
             rows[row] = entries
+            absent |= expected.difference(values)
+        if absent:
+            _warn(
+                "Features without a key in rows of X: "
+                f"{_listed(sorted(absent, key=self._positions.__getitem__))}. They are taken as "
+                "missing. Give a missing value as None."
+            )
         if unknown_keys:
             _warn(
                 "Keys in rows of X that were not features in fit: "
@@ -401,7 +424,9 @@ def values_left_out(columns: Sequence[Any] | Mapping[Any, Any]) -> str:
 
 
 def _listed(values: Any) -> str:
-    return ", ".join(map(repr, values))
+    shown = ", ".join(map(repr, list(values)[:_NAMES_SHOWN]))
+    more = len(values) - _NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _warn(message: str) -> None:

@@ -37,7 +37,7 @@ _NUMBERS = re.compile(r"\[?-?[0-9.]+(E-?[0-9]+)?(,-?[0-9.]+(E-?[0-9]+)?)*\]?", r
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be written or read; the message says which, and why."""
+    """A file does not hold a model that can be read; the message says which file, and why."""
 
 
 def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:

@@ -1,4 +1,4 @@
-"""The bytes of a model file: a zip archive and its arrays, read without trust, and written whole.
+"""The bytes of a model file: a zip archive and its arrays, read without trust.
 
 A kilobyte of a zip archive can unpack to a megabyte. So the members of an archive together are at
 most `MOST_EXPANSION` times as large as the archive; where compression would do better, :func:`pack`
@@ -7,18 +7,13 @@ leaves them uncompressed. The same members give the same bytes.
 An array is stored as the bytes of a ``.npy`` file, without pickle. The size in a header is compared
 with the number of bytes before memory is allocated, and only plain types of numbers and text are
 accepted.
-
-:func:`write_whole` replaces a file when the disk has all bytes of the new one.
 """
 
 import io
 import math
-import os
 import sys
-import uuid
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
@@ -161,19 +156,3 @@ def check_values(array: NDArray[Any]) -> None:
         raise ValueError("an array of truth values has entries other than 0 and 1")
     if array.dtype.kind == "U" and (values.view(np.uint32) > sys.maxunicode).any():
         raise ValueError("an array of text has an invalid character")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, and rename it when the disk has all bytes.
-
-    An older file of that name is replaced. A full disk raises an OSError, and changes nothing.
-    """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -34,8 +34,8 @@ class CompiledModel:
         `MaxAbsScaler`, `RobustScaler`, or `ColumnTransformer` and pipelines of these. The model is
         not changed, and later changes to it have no effect.
     n_jobs : int or None, default=None
-        Number of threads for batches, as in scikit-learn; None is all CPUs. It can be changed. 64
-        rows and fewer are predicted by one thread.
+        Number of threads for batches, as in scikit-learn; None is that of the model, -1 is all
+        CPUs. It can be changed. 64 rows and fewer are predicted by one thread.
 
     Attributes
     ----------
@@ -86,11 +86,11 @@ class CompiledModel:
     classes_ = Learned[NDArray[Any]]("_output_form", "classes")
 
     def __init__(self, model: Any, *, n_jobs: int | None = None) -> None:
-        from xdcc.serving.compiling import compile_model  # imports all estimators
+        from xdcc.serving.compiling import compile_model, n_jobs_of  # imports all estimators
 
         parts = compile_model(model)
         check_domain("n_jobs", n_jobs, Threads())
-        self._begin(parts, n_jobs)
+        self._begin(parts, n_jobs_of(model) if n_jobs is None else n_jobs)
 
     def _begin(self, parts: CompiledParts, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs

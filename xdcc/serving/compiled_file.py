@@ -52,7 +52,7 @@ def compiled_content(model: CompiledModel) -> bytes:
         described.append([stored.dtype.str, list(stored.shape), begin])
     header = {
         "versions": versions(),
-        "n_jobs": model.n_jobs,
+        "n_jobs": None if model.n_jobs is None else int(model.n_jobs),
         "arrays": described,
         "objects": state.objects,
     }
@@ -65,13 +65,13 @@ def compiled_content(model: CompiledModel) -> bytes:
 def load_compiled(path: Path, max_bytes: int | None) -> CompiledModel | None:
     """Map a file of `compiled_content`; return None if it begins like a zip archive.
 
-    Raises a ModelFileError as `load_model` does.
+    Raises an OSError or a ModelFileError as `load_model` does.
     """
-    try:
-        with path.open("rb") as file:
+    with path.open("rb") as file:
+        try:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # a file without content, too
-        raise ModelFileError(f"{path} cannot be read: {error}") from error
+        except ValueError as error:  # it is empty
+            raise ModelFileError(f"{path} cannot be read: {error}") from error
     if max_bytes is not None and len(content) > max_bytes:
         raise ModelFileError(f"{path} has more than max_bytes={max_bytes} bytes.")
     if content[:2] == b"PK":

@@ -41,7 +41,7 @@ class Steps:
     --------
     >>> from xdcc.serving.compiled_steps import Scaler
     >>> halve = Scaler(2, [("multiply", np.array([0.5, 0.5]))], rounds=False)
-    >>> Steps(InputForm(2, np.array(["a", "b"])), [halve]).rows({"b": 3}, "Model")
+    >>> Steps(InputForm(2, np.array(["a", "b"])), [halve]).rows({"a": None, "b": 3}, "Model")
     array([[nan, 1.5]])
     """
 
@@ -50,6 +50,7 @@ class Steps:
     _missing: ClassVar[NDArray[Any]]
     _numbers: ClassVar[frozenset[int]]
     _read: ClassVar[NDArray[np.int64]]
+    _expected: ClassVar[frozenset[str]]
 
     def __post_init__(self) -> None:
         """Find what named columns hold, by the first step that reads them."""
@@ -74,6 +75,8 @@ class Steps:
         object.__setattr__(self, "_missing", missing)
         object.__setattr__(self, "_numbers", of_numbers)
         object.__setattr__(self, "_read", read)
+        expected = [] if names is None else names[read].tolist()
+        object.__setattr__(self, "_expected", frozenset(expected))
 
     def _check_state(self) -> None:
         require(self.input_form.categories is None and not self.input_form.is_open, "input_form")
@@ -117,7 +120,7 @@ class Steps:
     def _table(self, X: Any, estimator: str) -> Table:
         form = self.input_form
         if is_rows_as_dicts(X):
-            return form.rows_of_dicts(X, estimator, self._missing, self._entry)
+            return form.rows_of_dicts(X, estimator, self._missing, self._entry, self._expected)
         if isinstance(X, list | tuple):
             X = np.array(X, dtype=object)
         elif not isinstance(X, np.ndarray):

@@ -34,6 +34,16 @@ def compile_model(model: Any) -> CompiledParts:
     return CompiledParts(model._input_form, model._output_form, predictor)
 
 
+def n_jobs_of(model: Any) -> int | None:
+    """Return the `n_jobs` with which a model predicts, or the last step of a pipeline."""
+    if type(model) is Pipeline:
+        return n_jobs_of(model.steps[-1][1])
+    n_jobs: int | None = (
+        model._n_jobs_here() if isinstance(model, PredictsByKernel) else model.n_jobs
+    )
+    return n_jobs
+
+
 def _of_pipeline(pipeline: Pipeline) -> CompiledParts:
     """Compile the steps of a pipeline and its last one."""
     steps, parts = compile_steps(pipeline), compile_model(pipeline.steps[-1][1])

@@ -7,9 +7,9 @@ that is imported.
 import numbers
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from xdcc.base.whole_file import as_path
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_file import load_compiled
 
@@ -26,7 +26,7 @@ def load_model(
     Parameters
     ----------
     path : path-like
-        The file.
+        The file; file objects are not supported.
     compiled : bool, default=False
         Whether to return a :class:`CompiledModel`. The file of one is mapped into memory, which
         takes milliseconds; an estimator is compiled.
@@ -47,13 +47,15 @@ def load_model(
     Raises
     ------
     ModelFileError
-        If the file does not exist, is not a model file, is truncated, altered or too large, has
-        another format, or holds something that the installed versions cannot read; or a compiled
-        model without ``compiled=True``, or a pipeline with types that are not `trusted`.
+        If it is not a model file, is truncated, altered or too large, has another format, or holds
+        something that the installed versions cannot read; or a compiled model without
+        ``compiled=True``, or a pipeline with types that are not `trusted`.
+    OSError
+        If the file cannot be read; a FileNotFoundError if it does not exist.
     ImportError
         If it holds a pipeline and skops is not installed.
     TypeError
-        If an estimator cannot be compiled, with ``compiled=True``.
+        If `path` is not path-like, or an estimator cannot be compiled, with ``compiled=True``.
     ValueError
         If `max_bytes` is not a positive whole number.
     PluginMissingError
@@ -75,11 +77,12 @@ def load_model(
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
         raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")
+    file = as_path(path)
     if compiled:
-        found = load_compiled(Path(path), max_bytes)
+        found = load_compiled(file, max_bytes)
         if found is not None:
             return found
     from xdcc.serving.model_file import load_estimator  # imports all estimators
 
-    model = load_estimator(Path(path), max_bytes, trusted)
+    model = load_estimator(file, max_bytes, trusted)
     return CompiledModel(model) if compiled else model

@@ -31,8 +31,9 @@ from xdcc.base.estimator import CheckedEstimator, MultiLabelEstimator
 from xdcc.base.plugin import require_plugin
 from xdcc.base.stored import stored_name
 from xdcc.base.stored_types import with_article
+from xdcc.base.whole_file import whole_file
 from xdcc.boosting.booster_file import ModelFileError
-from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_whole
+from xdcc.serving.archive import Archive, from_npy, pack, to_npy
 from xdcc.serving.compiled import CompiledModel
 from xdcc.serving.compiled_file import COMPILED, compiled_content
 from xdcc.serving.earlier_format import with_forms
@@ -69,7 +70,9 @@ def save_model(
     """Write a trained estimator to one file.
 
     The file is written under a temporary name and renamed when it is complete. It replaces an older
-    file of that name; if something fails, the older file stays.
+    file of that name and keeps its mode; symbolic links are followed. If something fails, the older
+    file stays. If the process is killed, the temporary file, ``.<name>.<number>.part``, stays until
+    the next `save_model` of that name.
 
     Parameters
     ----------
@@ -79,19 +82,20 @@ def save_model(
         Classifiers that it is built on (by `ThresholdClassifier` and most baselines) have to be
         estimators of the package, too, or ``xgboost.XGBClassifier``.
     path : path-like
-        Name of the file.
+        Name of the file; file objects are not supported.
 
     Raises
     ------
     TypeError
         If `model` is something else, is built on a classifier of scikit-learn, or has an argument
-        or attribute that a file cannot store.
+        or attribute that a file cannot store; or if `path` is not path-like.
     ValueError
         If an argument was set to an invalid value after `fit`.
     NotFittedError
         Before `fit`.
-    ModelFileError
-        If the file cannot be written there.
+    OSError
+        If the folder does not exist or cannot be written to, `path` is a folder, device, pipe or
+        socket, or the disk is full. All but the last is found before the model is serialised.
     ImportError
         If a pipeline has other steps and skops is not installed.
 
@@ -113,12 +117,8 @@ def save_model(
     >>> bool((load_model("model.xdcc").predict(data.X) == model.predict(data.X)).all())
     True
     """
-    content = compiled_content(model) if isinstance(model, CompiledModel) else _archive(model)
-    target = Path(path)
-    try:
-        write_whole(target, content)
-    except OSError as error:
-        raise ModelFileError(f"{target} cannot be written: {error}") from error
+    with whole_file(path) as file:
+        file.write(compiled_content(model) if isinstance(model, CompiledModel) else _archive(model))
 
 
 def load_estimator(path: Path, max_bytes: int | None, trusted: Sequence[str] | None) -> Any:
@@ -130,7 +130,7 @@ def load_estimator(path: Path, max_bytes: int | None, trusted: Sequence[str] | N
         archive = Archive(content, max_bytes)
         manifest = _manifest(archive)
         written_by = listed(manifest["versions"])
-        _check_format(manifest["format_version"], str(path), written_by)
+        _check_format(manifest["format_version"], path, written_by)
         model = _restored(manifest, archive)
         if _STEPS in archive.names:
             if trusted is None:
@@ -191,11 +191,8 @@ def _is_model(value: Any) -> bool:
 
 
 def _checked_content(path: Path, max_bytes: int | None) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read() if max_bytes is None else file.read(max_bytes + 1)
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error}") from error
+    with path.open("rb") as file:
+        content = file.read() if max_bytes is None else file.read(max_bytes + 1)
     if max_bytes is not None and len(content) > max_bytes:
         raise ModelFileError(f"{path} has more than max_bytes={max_bytes} bytes.")
     body, digest = content[:-_DIGEST_LENGTH], content[-_DIGEST_LENGTH:]
@@ -224,14 +221,15 @@ def _manifest(archive: Archive) -> dict[str, Any]:
     return manifest
 
 
-def _check_format(number: Any, path: str, written_by: str) -> None:
+def _check_format(number: Any, path: Path, written_by: str) -> None:
     if type(number) is not int:
         raise ValueError(f"the format {number!r} is not a whole number")
     if not OLDEST_FORMAT <= number <= FORMAT_VERSION:
         read = " and ".join(map(str, range(OLDEST_FORMAT, FORMAT_VERSION + 1)))
         raise ModelFileError(
-            f"{path} has format {number}, but this xdcc reads format {read}. Install the "
-            f"versions that wrote the file: {written_by}."
+            f"{path} has format {number}, but xdcc {versions()['xdcc']} reads formats {read}. The "
+            f"file was written by {written_by}: "
+            + ("update xdcc." if number > FORMAT_VERSION else "use these, or fit the model again.")
         )
 
 

@@ -7,13 +7,12 @@ and predicts without XGBoost.
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
-from xdcc.serving.archive import write_whole
+from xdcc.base.whole_file import as_path, whole_file
 from xdcc.serving.booster_for_stock import stock_booster
 from xdcc.serving.one_forest import to_forest
 
@@ -33,15 +32,17 @@ def to_stock(model: Any, path: str | os.PathLike[str]) -> None:
         predicts; it is not changed.
     path : path-like
         Name of the file, which gets JSON if it ends in ``.json``, else UBJSON. An older file of
-        that name is replaced when the new one is complete. The attribute "label_names" of the
-        booster has the names of labels, targets or classes, as JSON.
+        that name is replaced when the new one is complete, as by :func:`xdcc.serving.save_model`.
+        The attribute "label_names" of the booster has the names of labels, targets or classes, as
+        JSON.
 
     Raises
     ------
     TypeError
         If the margins of the model are not a sum over trees: those of chains, extra trees, linear
         models, or a mixture with a second level; or if targets have different objectives. The
-        message names what to use; a chain leaves by :func:`xdcc.serving.to_onnx`.
+        message names what to use; a chain leaves by :func:`xdcc.serving.to_onnx`. Or if `path` is
+        not path-like.
     NotFittedError
         Before `fit`.
     OSError
@@ -57,11 +58,11 @@ def to_stock(model: Any, path: str | os.PathLike[str]) -> None:
     >>> np.allclose(booster.inplace_predict(data.X), model.predict_proba(data.X))
     True
     """
-    forest = to_forest(model)
-    names = model._output_form.column_names(2, model._predictor().n_outputs)
-    forest.set_attr(label_names=json.dumps([str(name) for name in names]))
-    target = Path(path)
-    write_whole(target, bytes(forest.save_raw("json" if target.suffix == ".json" else "ubj")))
+    with whole_file(path) as file:
+        forest = to_forest(model)
+        names = model._output_form.column_names(2, model._predictor().n_outputs)
+        forest.set_attr(label_names=json.dumps([str(name) for name in names]))
+        file.write(forest.save_raw("json" if as_path(path).suffix == ".json" else "ubj"))
 
 
 def to_treelite(model: Any, *, as_classes: bool = False) -> Any:

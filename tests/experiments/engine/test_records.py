@@ -188,6 +188,15 @@ def test_full_disk_loses_nothing(store, task, monkeypatch, call):
     assert list(loose.parent.iterdir()) == [loose]
 
 
+def test_records_have_the_mode_of_the_umask(store, task):
+    before = os.umask(0o077)
+    try:
+        store.write(task.name, made(task, 1.0))
+    finally:
+        os.umask(before)
+    assert store.path(task.name).stat().st_mode & 0o777 == 0o600
+
+
 def test_folder_that_cannot_be_made(tmp_path, task):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write"):
