@@ -154,6 +154,7 @@ int, default="maxGain"
         round one more. None is the seed 0.
     {n_jobs}
     {sparse_zeros}
+    {unknown_categories}
     verbose : int, default=0
         Whether to print a line after each round.
     **booster_params

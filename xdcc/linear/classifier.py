@@ -21,6 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.package import PACKAGE
 from xdcc.base.side_by_side import side_by_side
 from xdcc.base.state_checks import require
@@ -73,6 +74,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the folds; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------
@@ -135,6 +137,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     soft_labels: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
 
     _columns: Columns = learned()
     C_: Annotated[Floats, Shape("n_labels_")] = learned()

@@ -14,6 +14,7 @@ from xdcc.base.domains import Classifier, Either, Number
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import UnknownCategories
 from xdcc.comparators.baselines.label_model import EstimatorModel, LabelModel, XGBModel
 from xdcc.comparators.baselines.learner import seeded
 
@@ -74,6 +75,7 @@ class PerLabelClassifier(BoosterEstimator, MultiLabelEstimator):
     learning_rate: float = 0.3
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
     sparse_zeros: SparseZeros = "missing"
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
