@@ -77,7 +77,9 @@ def renamed(X: pd.DataFrame, value: str | None) -> pd.DataFrame:
 
 
 def proba_of_new(model: Any, X: pd.DataFrame) -> Any:
-    with pytest.warns(UserWarning, match=r"in column 'plane' of X .*average category, not as mis"):
+    with pytest.warns(
+        UserWarning, match=r"in column 'plane' of X .*a rare or average category, not as mis"
+    ):
         return model.predict_proba(renamed(X, "new"))
 
 

@@ -46,8 +46,8 @@ _FEW_ROWS = 8
 _MOST_LISTED = 5
 
 _OUTCOMES = {
-    "separate": "They are taken as an average category, not as missing. Fit again once there are "
-    "many, or reject them with unknown_categories='error'.",
+    "separate": "They are taken as a rare or average category, not as missing. Fit again once "
+    "there are many, or reject them with unknown_categories='error'.",
     "missing": "They are taken as missing. Where missing values have a meaning, fit with "
     "unknown_categories='separate'.",
     "error": "Fit with such rows, or with unknown_categories='separate'.",

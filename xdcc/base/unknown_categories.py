@@ -38,6 +38,12 @@ class LabelSums(NamedTuple):
         By category: the weights of known labels, and these weights times the labels.
     square : float64 array of shape (n_labels,)
         The weights times the squared labels.
+
+    Examples
+    --------
+    >>> ones = np.ones((2, 1))
+    >>> LabelSums(weight=np.array([[1.0], [3.0]]), label=ones, square=2 * ones[0]).most_typical()
+    1
     """
 
     weight: Floats

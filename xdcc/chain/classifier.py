@@ -188,8 +188,8 @@ int, default="maxGain"
     Notes
     -----
     NaN in X is a missing value, and so is what a sparse X does not store, unless `sparse_zeros`
-    says otherwise. Columns of a DataFrame with the type `category` are split as categories; a
-    category that did not occur in `fit` is missing. NaN in Y is a label that is not known.
+    says otherwise. Columns of a DataFrame with the type `category` are split as
+    categories. NaN in Y is a label that is not known.
 
     Examples
     --------

@@ -46,7 +46,7 @@ _ENTRIES = {
         -----
         NaN in X is a missing value. With XGBoost, entries that a sparse X does not store are
         missing, too, unless ``sparse_zeros="zero"``; columns of pandas' dtype ``category`` are
-        split by sets of categories, and categories that are new in prediction are missing. With a
+        split by sets of categories. With a
         base learner, entries that a sparse X does not store are 0, categories are rejected, and
         missing values are passed to the base learner, which may reject them.
         """,
