@@ -133,7 +133,7 @@ _PARTS = {
         category_codes_ : dict of int to array
             Codes of these categories in trees. Rare ones share one.
         unknown_codes_ : dict of int to int
-            Code of categories that did not occur in `fit`; NaN in a column without one.
+            Code of categories that did not occur in `fit`; with ``unknown_categories="separate"``.
         """,
     "unknown_categories": """
         unknown_categories : {"separate", "missing", "error"}, default="separate"

@@ -162,6 +162,23 @@ class InputForm:
             codes[position] = np.where(is_rare, np.float32(self.code_of_unknown(position)), own)
         return codes
 
+    @property
+    def category_names(self) -> Categories:
+        """What explanations call the codes of the categories, by the position of the column.
+
+        Examples
+        --------
+        >>> colours = {0: np.array(["blue", "pink", "red", "white"])}
+        >>> shared = {"unknown_codes": {0: 1}, "rare": {0: np.array([1, 3])}}
+        >>> InputForm(1, categories=colours, **shared).category_names
+        {0: array(['blue', 'rare or unknown', 'red', 'white'], dtype=object)}
+        """
+        names = dict(self.categories or {})
+        for position in self.rare or {}:
+            names[position] = names[position].astype(object)
+            names[position][int(self.code_of_unknown(position))] = "rare or unknown"
+        return names
+
     def code_of_unknown(self, position: int) -> float:
         """Return the code of a category that did not occur in ``fit``, NaN if it is missing.
 

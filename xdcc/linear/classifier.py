@@ -256,7 +256,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         self._columns = columns
         self.text_like_ = columns.text_like
-        self.coef_names_ = columns.names(list(names), categories)
+        self.coef_names_ = columns.names(list(names), self._input_form.category_names)
         rows = columns.transform(data.X)
         if largest(sparse.issparse(rows)):  # with many rows, maybe of another worker
             rows = sparse.csr_matrix(rows)

@@ -47,10 +47,10 @@ def to_forest(model: Any) -> xgb.Booster:
         probabilities. Margins of a MultiLabelXGBClassifier are equal bit for bit. Those of several
         boosters are sums in single precision: they differ from those of the model by its rounding,
         less than 1e-5 for a few thousand trees. The decision rule is not part of it:
-        ``model.rule_.predict`` makes labels of the probabilities. Categories are expected as their codes in `category_codes_` of the boosters,
-        unknown ones as that in `unknown_codes_`. A booster of targets or classes keeps its own
-        objective: `predict` gives targets, `(n_samples, n_targets)`, or the probabilities of the
-        classes.
+        ``model.rule_.predict`` makes labels of the probabilities. Categories are expected as their
+        codes in `category_codes_` of the boosters, unknown ones as that in `unknown_codes_`. A
+        booster of targets or classes keeps its own objective: `predict` gives targets,
+        `(n_samples, n_targets)`, or the probabilities of the classes.
 
     Raises
     ------

@@ -495,7 +495,8 @@ class BoomerClassifier(MultiLabelEstimator):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"feature_{f}" for f in range(self.n_features_in_)]
-        return RuleList(learned, names, [*self.label_names_], getattr(self, "categories_", {}))
+        categories = self._input_form.category_names
+        return RuleList(learned, names, [*self.label_names_], categories)
 
     def _checked_eval_set(
         self, eval_set: EvalSet | None
