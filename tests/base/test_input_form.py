@@ -124,14 +124,14 @@ def test_unknown_keys_are_listed_once(model: Any) -> None:
     np.testing.assert_array_equal(proba, model.predict_proba(FRAME[:5]))
 
 
-def test_unknown_categories_are_missing_as_in_a_frame(model: Any) -> None:
+def test_unknown_categories_are_read_as_in_a_frame(model: Any) -> None:
     rows = _records()
     rows[1]["colour"], rows[2]["floor"] = "pink", 4
     frame = pd.DataFrame(rows)
-    with pytest.warns(UserWarning, match="in column 'colour', 'floor' of X") as found:
+    with pytest.warns(UserWarning, match="'pink'; in column 'floor' of X .1 row.: 4") as found:
         proba = model.predict_proba(rows)
     assert len(found) == 1
-    with pytest.warns(UserWarning, match="in column 'colour', 'floor' of X"):
+    with pytest.warns(UserWarning, match="'pink'; in column 'floor' of X .1 row.: 4"):
         np.testing.assert_array_equal(proba, model.predict_proba(frame))
 
 

@@ -220,6 +220,32 @@ def test_categories(client: Any) -> None:
     np.testing.assert_array_equal(model.predict(again).compute(), model.predict(whole))
 
 
+@pytest.mark.parametrize("n_rare", [0, 10])
+def test_codes_of_unknown_categories(client: Any, n_rare: int) -> None:
+    """Workers with other categories agree on the codes, of few rows in all or of all rows."""
+    towns = np.array([f"town {i}" for i in range(4)])[RNG.integers(0, 4, N_SAMPLES)].astype(object)
+    towns[: 3 * n_rare] = [f"village {i}" for i in range(n_rare)] * 3
+    towns[-9:] = None
+    whole = pd.DataFrame(X, columns=list("abcd")).assign(b=pd.Categorical(towns))
+    labels = pd.DataFrame(Y, columns=list("rst")).assign(r=(towns == "town 2").astype(float))
+    labels.loc[::7, "s"] = np.nan
+    there = [dd.from_pandas(part, npartitions=3) for part in (whole, labels)]
+    weight = RNG.integers(0, 3, N_SAMPLES).astype(float)
+    weight[: 3 * n_rare] = 1
+    weights = dd.from_pandas(pd.Series(weight), npartitions=3)
+    model = assert_same_model(
+        client,
+        {},
+        (there, {"sample_weight": weights}),
+        ((whole, labels), {"sample_weight": weight}),
+        whole,
+    )
+    local = chain.DynamicChainClassifier(**model.get_params()).fit(whole, labels, weight)
+    assert model.unknown_codes_ == local.unknown_codes_
+    assert model.category_codes_[1].tolist() == local.category_codes_[1].tolist()
+    assert (model._input_form.rare is not None) == (n_rare > 0)
+
+
 @pytest.mark.parametrize("kind", ["dense", "csr", "categories"])
 def test_auto_chooses_as_the_local_estimator(client: Any, kind: str) -> None:
     """Many unrelated labels, so that each tree is for some of them."""

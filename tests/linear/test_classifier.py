@@ -267,7 +267,7 @@ def test_categories_have_a_column_for_each_value():
 
 def test_a_new_category_is_none_of_the_known_ones():
     X, Y = frame()
-    model = LogisticLabels(C=1.0).fit(X, Y)
+    model = LogisticLabels(C=1.0, unknown_categories="missing").fit(X, Y)
     new, missing = X.iloc[20:21].copy(), X.iloc[20:21].copy()
     new["colour"] = pd.Categorical(["green"])
     missing["colour"] = pd.Categorical([None], categories=["red"])

@@ -46,7 +46,7 @@ from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.importance import LabelImportances
-from xdcc.base.input_form import Features
+from xdcc.base.input_form import Features, UnknownCategories
 from xdcc.base.labels import check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
@@ -138,6 +138,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
     verbose : int, default=0
         Whether to show the progress.
 
@@ -238,6 +239,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     distil: Annotated[bool, OPTIONAL] = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
     verbose: int = 0
 
     members_: Annotated[list[Member], Of(n_labels="n_labels_")] = learned()

@@ -19,6 +19,7 @@ from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Number, Verbosity
 from xdcc.base.estimator import CheckedEstimator
 from xdcc.base.features import SPARSE_ZEROS, SparseZeros
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.stored_types import OPTIONAL
 
 
@@ -212,4 +213,5 @@ class TreeBoosterEstimator(BoosterEstimator):
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     sparse_zeros: SparseZeros = "missing"
+    unknown_categories: UnknownCategories = "separate"
     verbose: int = 0

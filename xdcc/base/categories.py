@@ -4,11 +4,12 @@
 occur in it, in the order of the type (:mod:`xdcc.base.input_form`). A column becomes positions in
 them, NaN where it is missing. At prediction columns are recoded by
 value, whatever their type: another order of categories, or text or numbers as they come from JSON.
-A value that did not occur in ``fit`` counts as missing, with a warning. :func:`category_values`
-tells the Cython kernels which values a discrete feature has.
+What a value is that did not occur in ``fit`` is up to :mod:`xdcc.base.unknown_categories`.
+:func:`category_values` tells the Cython kernels which values a discrete feature has.
 """
 
 import warnings
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -19,7 +20,7 @@ from pandas.api.types import infer_dtype
 from scipy import sparse
 
 from xdcc.base.frames import as_pandas
-from xdcc.base.input_form import Categories, values_left_out
+from xdcc.base.input_form import Categories, InputForm
 from xdcc.base.package import PACKAGE
 
 _FEW_ROWS = 20
@@ -57,28 +58,28 @@ def learn_categories(X: pd.DataFrame, takes_categories: bool) -> Categories | No
     } or None
 
 
-def encode_categories(X: pd.DataFrame, categories: Categories | None) -> pd.DataFrame:
-    """Replace categories by codes, their positions in those of ``fit``.
+def encode_categories(X: pd.DataFrame, form: InputForm) -> pd.DataFrame:
+    """Replace categories by the codes that a form has for them.
 
-    Values that did not occur become missing, with a warning. A ValueError says which column differs
-    from that in fit.
+    Values that did not occur in fit get theirs, with a warning or an error. A ValueError says which
+    column differs from that in fit.
 
     Examples
     --------
     >>> colours = pd.DataFrame({"colour": ["red", "blue", None]})
-    >>> encode_categories(colours, {0: np.array(["blue", "red"], object)})["colour"].tolist()
+    >>> form = InputForm(1, categories={0: np.array(["blue", "red"], object)})
+    >>> encode_categories(colours, form)["colour"].tolist()
     [1.0, 0.0, nan]
     """
-    if not categories:
+    if not form.categories:
         return X
-    encoded, unknown = X.copy(deep=False), []
-    for position, known in categories.items():
-        codes, is_unknown = _codes(X, position, known)
+    encoded, unknown = X.copy(deep=False), {}
+    for position, categories in form.categories.items():
+        codes, is_unknown = _codes(X, position, categories, form)
         encoded.isetitem(position, codes)
-        if is_unknown and len(known):
-            unknown.append(X.columns[position])
-    if unknown:
-        warnings.warn(values_left_out(unknown), UserWarning, skip_file_prefixes=(PACKAGE,))
+        if len(categories) and is_unknown.any():
+            unknown[X.columns[position]] = X.iloc[:, position][is_unknown].tolist()
+    form.tell_unknown(unknown)
     return encoded
 
 
@@ -258,14 +259,14 @@ def _occurring(column: pd.Series) -> NDArray[Any]:
 
 
 def _codes(
-    X: pd.DataFrame, position: int, categories: NDArray[Any]
-) -> tuple[NDArray[np.float32], bool]:
-    """Return positions in `categories`, and whether a value is not among them."""
-    column = X.iloc[:, position]
+    X: pd.DataFrame, position: int, categories: NDArray[Any], form: InputForm
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return the codes of a column, and which of its values did not occur in fit."""
+    column, codes = X.iloc[:, position], form._codes[position]
     if len(X) <= _FEW_ROWS and categories.dtype == object:
-        codes = _codes_of_few(column, categories)
-        if codes is not None:
-            return codes, False
+        found = _codes_of_few(column, codes)
+        if found is not None:
+            return found, np.zeros(len(X), bool)
     is_category = _is_category(column.dtype)
     try:
         column = _as_category(column) if is_category else pd.Series(pd.Categorical(column))
@@ -273,21 +274,20 @@ def _codes(
         raise ValueError(f"{_described(X, position)}; its values cannot be categories.") from error
     positions = pd.Index(categories).get_indexer(column.cat.categories)
     own = column.cat.codes.to_numpy()
-    # pandas' code of a missing value is -1 too: it takes the last element.
-    codes = np.append(positions, -1)[own]
-    is_unknown = bool(((codes < 0) & (own >= 0)).any())
+    is_unknown = np.append(positions < 0, False)[own]  # pandas' code of a missing value is -1
     kinds = {_kind(column.cat.categories), _kind(categories)} - {"any"}
-    if is_unknown and not is_category and (codes < 0).all() and len(kinds) == 2:
+    if is_unknown.any() and not is_category and len(kinds) == 2 and (own[~is_unknown] < 0).all():
         raise ValueError(
             f"{_described(X, position)}, but in fit it was a category, such as "
             f"{categories[:1].tolist()[0]!r}."
         )
-    return np.where(codes < 0, np.nan, codes).astype(np.float32), is_unknown
+    # The last elements are the codes of unknown and of missing values.
+    of_positions = np.array([*codes.values(), form.code_of_unknown(position)], np.float32)
+    return np.append(of_positions[positions], np.float32(np.nan))[own], is_unknown
 
 
-def _codes_of_few(column: pd.Series, categories: NDArray[Any]) -> NDArray[np.float32] | None:
+def _codes_of_few(column: pd.Series, codes: Mapping[Any, float]) -> NDArray[np.float32] | None:
     """Do as `_codes` for a few rows of text, in less time; None if a value is anything else."""
-    codes = {value: code for code, value in enumerate(categories.tolist())}
     found = np.full(len(column), np.nan, dtype=np.float32)
     for row, value in enumerate(column.tolist()):
         if isinstance(value, str) and value in codes:

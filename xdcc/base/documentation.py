@@ -130,6 +130,17 @@ _PARTS = {
     "categories": """
         categories_ : dict of int to array
             Categories of each categorical column by its position, if X had such columns.
+        category_codes_ : dict of int to array
+            Codes of these categories in trees. Rare ones share one.
+        unknown_codes_ : dict of int to int
+            Code of categories that did not occur in `fit`; with ``unknown_categories="separate"``.
+        """,
+    "unknown_categories": """
+        unknown_categories : {"separate", "missing", "error"}, default="separate"
+            What a category is in prediction that did not occur in `fit`. With ``"separate"`` it is
+            one of the rare categories, which share a code, or else the most typical category;
+            missing values are apart from it. With ``"missing"`` it is a missing value, and rare
+            categories have codes of their own. With ``"error"`` it raises a ValueError.
         """,
     "sparse_zeros": """
         sparse_zeros : {"missing", "zero"}, default="missing"

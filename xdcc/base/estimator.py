@@ -39,11 +39,17 @@ from xdcc.base.checks import (
 )
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
-from xdcc.base.domains import Domain, Seed, Threads, check_domain
+from xdcc.base.domains import Choice, Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, ignore_identifiers, learn_features
 from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
-from xdcc.base.input_form import Categories, InputForm, SparseZeros
+from xdcc.base.input_form import (
+    UNKNOWN_CATEGORIES,
+    Categories,
+    InputForm,
+    SparseZeros,
+    UnknownCategories,
+)
 from xdcc.base.kept import forget, kept
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels, check_labels, check_labels_as_in_fit
@@ -54,6 +60,7 @@ from xdcc.base.output_form import LabelForm
 from xdcc.base.process import whole_or_nothing
 from xdcc.base.side_by_side import run_all
 from xdcc.base.stored import learned
+from xdcc.base.unknown_categories import settle_unknown_categories
 from xdcc.base.weights import check_weight
 
 
@@ -92,7 +99,11 @@ def declares_parameters[T](cls: type[T]) -> type[T]:
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
-_COMMON_DOMAINS: Mapping[str, Domain] = {"random_state": Seed(), "n_jobs": Threads()}
+_COMMON_DOMAINS: Mapping[str, Domain] = {
+    "random_state": Seed(),
+    "n_jobs": Threads(),
+    "unknown_categories": Choice(UNKNOWN_CATEGORIES),
+}
 
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to evaluate on during training; the last pair decides."""
@@ -124,10 +135,12 @@ class CheckedEstimator(BaseEstimator):
     n_features_in_ = Learned[int]("_input_form", "n_features")
     feature_names_in_ = Learned[NDArray[np.object_]]("_input_form", "names")
     categories_ = Learned[Categories]("_input_form", "categories")
+    category_codes_ = Learned[dict[int, NDArray[np.float32]]]("_input_form", "category_codes")
+    unknown_codes_ = Learned[dict[int, int]]("_input_form", "unknown_codes")
     sparse_X_ = Learned[bool]("_input_form", "is_sparse")
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
-    """Values of each parameter; `random_state` and `n_jobs` have the same everywhere.
+    """Values of each parameter; those of `random_state`, for example, are the same everywhere.
 
     Parameters of boosters are declared in `booster_parameters`.
     """
@@ -202,6 +215,10 @@ class CheckedEstimator(BaseEstimator):
         """Return the meaning of entries that a sparse X does not store, see `features.py`."""
         return None
 
+    def _unknown_categories(self) -> UnknownCategories:
+        """Return what a category is that did not occur in `fit`, see `unknown_categories.py`."""
+        return getattr(self, "unknown_categories", "missing")
+
     def _check_params(self) -> None:
         """Stop if a parameter is outside its domain."""
         for name, domain in self._domains.items():
@@ -215,7 +232,8 @@ class CheckedEstimator(BaseEstimator):
         """Check parameters and data, and learn from them; checked data stay as they are."""
         self._check_params()
         if not isinstance(X, FitData):
-            data = check_fit_data(self, X, Y, sample_weight)
+            data = settle_unknown_categories(check_fit_data(self, X, Y, sample_weight))
+            self._learn_from(data)
             self._refuse_entry_weights(data)
             warn_of_mistakes(X, Y, data)
             return data
@@ -243,6 +261,7 @@ class CheckedEstimator(BaseEstimator):
             type(self).__name__,
             takes_categories=self._takes_categories,
             sparse_zeros=self._sparse_zeros(),
+            unknown_categories=self._unknown_categories(),
         )
         self._input_form, checked = ignore_identifiers(form, checked)
         return checked

@@ -25,7 +25,7 @@ from xdcc.base.categories import (
 )
 from xdcc.base.frames import as_pandas
 from xdcc.base.input_form import SPARSE_ZEROS as SPARSE_ZEROS
-from xdcc.base.input_form import Features, InputForm
+from xdcc.base.input_form import Features, InputForm, UnknownCategories
 from xdcc.base.input_form import SparseZeros as SparseZeros
 from xdcc.base.package import PACKAGE
 from xdcc.base.sparse_structure import check_sparse_structure
@@ -39,6 +39,7 @@ def learn_features(
     *,
     takes_categories: bool = False,
     sparse_zeros: SparseZeros | None = None,
+    unknown_categories: UnknownCategories = "missing",
 ) -> tuple[InputForm, Features]:
     """Check X in ``fit``, and learn its form.
 
@@ -55,6 +56,8 @@ def learn_features(
     sparse_zeros : str, optional
         What entries mean that a sparse X does not store: "missing", "zero", or None if it is up to
         the estimator.
+    unknown_categories : str, default="missing"
+        What a category is to be that X does not have, for the form.
 
     Returns
     -------
@@ -82,10 +85,11 @@ def learn_features(
     names, categories = _names_of(X), None
     if isinstance(X, pd.DataFrame):
         categories = learn_categories(X, takes_categories)
-        X = encode_categories(X, categories)
+        X = encode_categories(X, InputForm(max(X.shape[1], 1), categories=categories))
     checked = _settle_sparse_zeros(_numbers(X, estimator), sparse_zeros)
     is_sparse = None if sparse_zeros is None else sparse.issparse(checked)
-    return InputForm(checked.shape[1], names, categories, sparse_zeros, is_sparse), checked
+    form = InputForm(checked.shape[1], names, categories, sparse_zeros, is_sparse)
+    return replace(form, unknown_categories=unknown_categories), checked
 
 
 def leave_features(X: Any, estimator: str) -> tuple[InputForm, Any]:
@@ -118,14 +122,14 @@ def check_features(form: InputForm, X: Any, estimator: str) -> Any:
     form : InputForm
         The form of X in ``fit``.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        In this form. A category that did not occur in fit is a missing value.
+        In this form. A category that did not occur in fit is what `unknown_categories` says.
     estimator : str
         Name of the estimator in messages.
 
     Returns
     -------
     float32 array or CSR matrix of shape (n_samples, n_features)
-        Categories as their positions among those in fit. A sparse matrix comes back with sorted
+        Categories as their codes. A sparse matrix comes back with sorted
         indices and without duplicates, or as an array if its zeros are to be zeros
         (:mod:`xdcc.base.features`).
 
@@ -151,7 +155,7 @@ def check_features(form: InputForm, X: Any, estimator: str) -> Any:
     if isinstance(X, pd.DataFrame):
         _check_names(form, X, estimator)
         _check_number(form, X, estimator)
-        X = encode_categories(numbers_as_in_fit(X, form.categories), form.categories)
+        X = encode_categories(numbers_as_in_fit(X, form.categories), form)
     elif form.categories:
         raise ValueError(
             f"X is a {type(X).__name__}, but must be a DataFrame as in fit, where the columns at "
@@ -176,20 +180,26 @@ def check_features(form: InputForm, X: Any, estimator: str) -> Any:
 def ignore_identifiers(form: InputForm, X: Features) -> tuple[InputForm, Features]:
     """Make columns missing that have a category for almost every row, with a warning.
 
-    They identify rows and tell nothing about others. In the form they have no categories.
+    They identify rows and tell nothing about others. In the form they have no categories. A
+    ValueError says that X has no other column.
 
     Examples
     --------
-    >>> ids = pd.DataFrame({"id": pd.Categorical([f"row {i}" for i in range(60)])})
+    >>> ids = pd.DataFrame({"id": pd.Categorical([f"row {i}" for i in range(60)]), "size": 1.5})
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     form, X = ignore_identifiers(*learn_features(ids, "Model", takes_categories=True))
-    >>> form.categories, np.isnan(X).all()
-    ({0: array([], dtype=object)}, np.True_)
+    >>> form.categories, np.isnan(X).all(axis=0)
+    ({0: array([], dtype=object)}, array([ True, False]))
     """
     if form.categories is None or sparse.issparse(X):
         return form, X
     categories, X = without_identifiers(form.categories, form.names, X)
+    if len(categories) == form.n_features and not any(map(len, categories.values())):
+        raise ValueError(
+            "Every column of X has a category for almost every row: nothing is left to learn from. "
+            "If their values are numbers or dates, make numbers of them."
+        )
     return replace(form, categories=categories), X
 
 

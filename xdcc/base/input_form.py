@@ -33,6 +33,11 @@ SparseZeros = Literal["missing", "zero"]
 SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
 """The two meanings of an entry that a sparse X does not store."""
 
+UnknownCategories = Literal["separate", "missing", "error"]
+
+UNKNOWN_CATEGORIES: tuple[str, ...] = get_args(UnknownCategories)
+"""What a category can be that did not occur in ``fit``."""
+
 type Categories = dict[int, NDArray[Any]]
 
 _FEW_ROWS = 8
@@ -40,6 +45,17 @@ _FEW_ROWS = 8
 
 _NAMES_SHOWN = 20
 """Names that a warning lists."""
+
+_MOST_LISTED = 5
+
+_OUTCOMES = {
+    "separate": "They are taken as a rare or average category, not as missing. Fit again once "
+    "there are many, or reject them with unknown_categories='error'.",
+    "missing": "They are taken as missing. Where missing values have a meaning, fit with "
+    "unknown_categories='separate'.",
+    "error": "Fit with such rows, or with unknown_categories='separate'.",
+}
+"""What messages say becomes of categories that did not occur in ``fit``, and what can be done."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -64,6 +80,12 @@ class InputForm:
         Whether X was sparse; None if `sparse_zeros` is.
     is_open : bool
         Whether X is left as it is, because classifiers of other packages check it.
+    unknown_categories : str
+        What a category is that did not occur in ``fit``, see :mod:`xdcc.base.unknown_categories`.
+    unknown_codes : dict of int to int, or None
+        Code of such a category, by the position of the column; it is missing in other columns.
+    rare : dict of int to array, or None
+        Positions of the categories that share this code, for columns that have some.
 
     Examples
     --------
@@ -78,6 +100,9 @@ class InputForm:
     sparse_zeros: SparseZeros | None = None
     is_sparse: bool | None = None
     is_open: bool = False
+    unknown_categories: UnknownCategories = "missing"
+    unknown_codes: dict[int, int] | None = None
+    rare: dict[int, NDArray[np.intp]] | None = None
     _codes: ClassVar[dict[int, dict[Any, float]]]
     _names: ClassVar[list[str]]
     _positions: ClassVar[dict[str, int]]
@@ -90,7 +115,9 @@ class InputForm:
             "_names": names,
             "_positions": {name: position for position, name in enumerate(names)},
             "_codes": {
-                position: {value: float(code) for code, value in enumerate(values.tolist())}
+                position: dict(
+                    zip(values.tolist(), self.category_codes[position].tolist(), strict=True)
+                )
                 for position, values in (self.categories or {}).items()
             },
         }
@@ -107,6 +134,12 @@ class InputForm:
         for position, categories in (self.categories or {}).items():
             require(0 <= position < self.n_features, "categories")
             check_categories(categories, "categories")
+        sizes = {position: len(of) for position, of in (self.categories or {}).items()}
+        for position, code in (self.unknown_codes or {}).items():
+            require(0 <= code < sizes.get(position, 0), "unknown_codes")
+        for position, rare in (self.rare or {}).items():
+            require(position in (self.unknown_codes or {}) and rare.ndim == 1, "rare")
+            require(((rare >= 0) & (rare < sizes[position])).all(), "rare")
         require((self.sparse_zeros is None) == (self.is_sparse is None), "is_sparse")
         require(not (self.is_sparse and self.sparse_zeros == "zero"), "is_sparse")
 
@@ -118,8 +151,77 @@ class InputForm:
         >>> InputForm(1).has_categories_of(InputForm(1, categories={0: np.array(["a"])}))
         False
         """
-        one, two = self.categories or {}, other.categories or {}
-        return one.keys() == two.keys() and all(np.array_equal(one[at], two[at]) for at in one)
+        same_unknown = (self.unknown_codes or {}) == (other.unknown_codes or {})
+        return self._codes == other._codes and same_unknown
+
+    @property
+    def category_codes(self) -> dict[int, NDArray[np.float32]]:
+        """Codes of the categories by the position of the column; rare ones share one.
+
+        Examples
+        --------
+        >>> colours = {1: np.array(["blue", "pink", "red"])}
+        >>> InputForm(2, None, colours).category_codes
+        {1: array([0., 1., 2.], dtype=float32)}
+        """
+        codes = {}
+        for position, categories in (self.categories or {}).items():
+            own = np.arange(len(categories), dtype=np.float32)
+            is_rare = np.isin(own, (self.rare or {}).get(position, ()))
+            codes[position] = np.where(is_rare, np.float32(self.code_of_unknown(position)), own)
+        return codes
+
+    @property
+    def category_names(self) -> Categories:
+        """What explanations call the codes of the categories, by the position of the column.
+
+        Examples
+        --------
+        >>> colours = {0: np.array(["blue", "pink", "red", "white"])}
+        >>> shared = {"unknown_codes": {0: 1}, "rare": {0: np.array([1, 3])}}
+        >>> InputForm(1, categories=colours, **shared).category_names
+        {0: array(['blue', 'rare or unknown', 'red', 'white'], dtype=object)}
+        """
+        names = dict(self.categories or {})
+        for position in self.rare or {}:
+            names[position] = names[position].astype(object)
+            names[position][int(self.code_of_unknown(position))] = "rare or unknown"
+        return names
+
+    def code_of_unknown(self, position: int) -> float:
+        """Return the code of a category that did not occur in ``fit``, NaN if it is missing.
+
+        Examples
+        --------
+        >>> InputForm(1, None, {0: np.array(["blue", "red"])}).code_of_unknown(0)
+        nan
+        """
+        return float((self.unknown_codes or {}).get(position, np.nan))
+
+    def tell_unknown(self, found: Mapping[Any, Sequence[Any]]) -> None:
+        """Warn of categories that did not occur in ``fit``, or raise a ValueError.
+
+        `found` has such values by the name of their column, one for each row.
+
+        Examples
+        --------
+        >>> InputForm(1, unknown_categories="error").tell_unknown({"colour": ["pink", "pink"]})
+        Traceback (most recent call last):
+        ValueError: Values that did not occur in fit, in column 'colour' of X (2 rows): 'pink'. \
+Fit with such rows, or with unknown_categories='separate'.
+        """
+        if not found:
+            return
+        columns = "; ".join(
+            f"in column {name!r} of X ({len(values)} row{'s' if len(values) > 1 else ''}): "
+            f"{_listed_some(dict.fromkeys(values))}"
+            for name, values in found.items()
+        )
+        message = f"Values that did not occur in fit, {columns}. "
+        message += _OUTCOMES[self.unknown_categories]
+        if self.unknown_categories == "error":
+            raise ValueError(message)
+        _warn(message)
 
     @property
     def feature_types(self) -> list[str] | None:
@@ -260,7 +362,7 @@ class InputForm:
             Missing values of the features.
         entry : callable
             Makes an entry of a feature's position, the number of the row and a value. None: the
-            value did not occur in ``fit`` and is taken as missing, with a warning.
+            category did not occur in ``fit``, see :meth:`tell_unknown`.
         expected : frozenset of str
             Names of the features that are expected in each row.
 
@@ -290,7 +392,7 @@ class InputForm:
         rows = np.empty((len(given), self.n_features), missing.dtype)
         no_entries = missing.tolist()
         unknown_keys: dict[Any, None] = {}
-        unknown_values: dict[str, None] = {}
+        unknown_values: dict[str, list[Any]] = {}
         absent: set[str] = set()
         for row, values in enumerate(given):
             if not isinstance(values, Mapping):
@@ -303,9 +405,9 @@ class InputForm:
                 elif not is_missing(value):
                     found = entry(position, row, value)
                     if found is None:
-                        unknown_values[key] = None
-                    else:
-                        entries[position] = found
+                        unknown_values.setdefault(key, []).append(value)
+                        found = self.code_of_unknown(position)
+                    entries[position] = found
             rows[row] = entries
             absent |= expected.difference(values)
         if absent:
@@ -319,8 +421,7 @@ class InputForm:
                 "Keys in rows of X that were not features in fit: "
                 f"{_listed(unknown_keys)}. They are left out."
             )
-        if unknown_values:
-            _warn(values_left_out(unknown_values))
+        self.tell_unknown(unknown_values)
         return rows
 
     def number_of(self, position: int, row: int, value: Any) -> float:
@@ -409,24 +510,16 @@ def checked_rows(rows: Any, n_features: int) -> Any:
     return None if np.isinf(rows).any() else rows
 
 
-def values_left_out(columns: Sequence[Any] | Mapping[Any, Any]) -> str:
-    """Return the warning of categories that did not occur in ``fit``, in some columns.
-
-    Examples
-    --------
-    >>> values_left_out(["colour"])
-    "Values that did not occur in fit, in column 'colour' of X. They are taken as missing."
-    """
-    return (
-        f"Values that did not occur in fit, in column {_listed(columns)} of X. They are taken as "
-        "missing."
-    )
-
-
 def _listed(values: Any) -> str:
     shown = ", ".join(map(repr, list(values)[:_NAMES_SHOWN]))
     more = len(values) - _NAMES_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _listed_some(values: Any) -> str:
+    """List the first of many values."""
+    few = list(values)[:_MOST_LISTED]
+    return _listed(few) + (", ..." if len(values) > len(few) else "")
 
 
 def _warn(message: str) -> None:

@@ -77,6 +77,7 @@ class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimat
         Type of `feature_importances_`, see
         :func:`xdcc.boosting.importance.column_importance`. Can be changed after `fit`.
     {sparse_zeros}
+    {unknown_categories}
     verbose : int, default=0
         Whether to print the metrics on `eval_set` in every boosting round.
     **booster_params

@@ -52,6 +52,7 @@ class MultiClassXGBClassifier(ClassifierMixin, SingleBooster):
         `mlogloss` (the default) or `merror`.
     {stopping}
     {sparse_zeros}
+    {unknown_categories}
     **booster_params
         Further parameters of the booster, by these names:
 

@@ -112,6 +112,7 @@ default="reg:squarederror"
         log-loss, squared or absolute error, each divided by that of a constant prediction.
     {stopping}
     {sparse_zeros}
+    {unknown_categories}
     **booster_params
         Further parameters of the booster, by these names:
 

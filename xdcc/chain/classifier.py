@@ -154,6 +154,7 @@ int, default="maxGain"
         round one more. None is the seed 0.
     {n_jobs}
     {sparse_zeros}
+    {unknown_categories}
     verbose : int, default=0
         Whether to print a line after each round.
     **booster_params
@@ -187,8 +188,8 @@ int, default="maxGain"
     Notes
     -----
     NaN in X is a missing value, and so is what a sparse X does not store, unless `sparse_zeros`
-    says otherwise. Columns of a DataFrame with the type `category` are split as categories; a
-    category that did not occur in `fit` is missing. NaN in Y is a label that is not known.
+    says otherwise. Columns of a DataFrame with the type `category` are split as
+    categories. NaN in Y is a label that is not known.
 
     Examples
     --------

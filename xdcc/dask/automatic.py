@@ -135,7 +135,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         if self.distil:
             raise ValueError("distil=True: fit without it, and give `to_local()` to xdcc.distil.")
         require_plugin(type(self).__name__)
-        booster = MultiLabelXGBClassifier()
+        booster = MultiLabelXGBClassifier(unknown_categories=self.unknown_categories)
         placed = self._place(booster, "missing", X, Y, sample_weight, groups)
         local = MultiLabelClassifier(**self.get_params())
         local._learn_from(placed.learned)

@@ -26,6 +26,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.threads import available_cpus, n_threads
 from xdcc.dask.client_rows import is_collection, map_rows, place_rows, stand_ins
 from xdcc.dask.communicator import Place
+from xdcc.dask.unknown_categories import settle_on_workers
 from xdcc.dask.worker_rows import (
     Summary,
     WorkerRows,
@@ -220,6 +221,8 @@ class DaskEstimator(MultiLabelEstimator):
             self._training_client(), X, Y, sample_weight, sparse_zeros, groups
         )
         learned = check_fit_data(local, *stand_ins(summaries))
+        form = settle_on_workers(self._training_client(), local._input_form, rows)
+        local._learn_from(learned := learned._replace(input_form=form))
         places = [summary.place for summary in summaries]
         return PlacedRows(rows, places, absent_labels(summaries), learned)
 

@@ -20,7 +20,7 @@ from xdcc.base.domains import Choice, Classifier, Either, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import leave_features
 from xdcc.base.fit_data import FitData
-from xdcc.base.input_form import SparseZeros
+from xdcc.base.input_form import SparseZeros, UnknownCategories
 from xdcc.base.kept import kept
 from xdcc.base.labels import check_labels
 from xdcc.base.pyplot import require_pyplot
@@ -101,6 +101,12 @@ class Decider(MultiLabelEstimator):
         if given is None:
             return "missing"
         return given._sparse_zeros() if isinstance(given, MultiLabelEstimator) else None
+
+    def _unknown_categories(self) -> UnknownCategories:
+        given = self._given()
+        if given is None:
+            return getattr(self, "unknown_categories", "separate")
+        return given._unknown_categories() if isinstance(given, MultiLabelEstimator) else "missing"
 
     def _check_state(self) -> None:
         """Check that the classifiers can read the same X, which is checked once for all of them."""

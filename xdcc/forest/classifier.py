@@ -23,6 +23,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.importance import LabelImportances
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.labels import Labels
 from xdcc.base.seeds import generator_from
 from xdcc.base.side_by_side import n_at_once, run_all, side_by_side
@@ -105,6 +106,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the trees; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------
@@ -178,6 +180,7 @@ class SketchedExtraTreesClassifier(LabelImportances, MultiLabelEstimator):
     categorical_features: ArrayLike | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
 
     forest_: Annotated[ExtraTrees, Of(n_labels="n_labels_")] = learned()
     oob_proba_: Annotated[NDArray[np.float64], Shape(None, "n_labels_"), OPTIONAL] = learned()

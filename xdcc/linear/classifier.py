@@ -21,6 +21,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.package import PACKAGE
 from xdcc.base.side_by_side import side_by_side
 from xdcc.base.state_checks import require
@@ -73,6 +74,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the folds; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------
@@ -135,6 +137,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     soft_labels: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
 
     _columns: Columns = learned()
     C_: Annotated[Floats, Shape("n_labels_")] = learned()
@@ -253,7 +256,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         self._columns = columns
         self.text_like_ = columns.text_like
-        self.coef_names_ = columns.names(list(names), categories)
+        self.coef_names_ = columns.names(list(names), self._input_form.category_names)
         rows = columns.transform(data.X)
         if largest(sparse.issparse(rows)):  # with many rows, maybe of another worker
             rows = sparse.csr_matrix(rows)

@@ -48,9 +48,9 @@ def to_forest(model: Any) -> xgb.Booster:
         boosters are sums in single precision: they differ from those of the model by its rounding,
         less than 1e-5 for a few thousand trees. The decision rule is not part of it:
         ``model.rule_.predict`` makes labels of the probabilities. Categories are expected as their
-        positions in `categories_` of the boosters. A booster of targets or classes keeps its own
-        objective: `predict` gives targets, `(n_samples, n_targets)`, or the probabilities of the
-        classes.
+        codes in `category_codes_` of the boosters, unknown ones as that in `unknown_codes_`. A
+        booster of targets or classes keeps its own objective: `predict` gives targets,
+        `(n_samples, n_targets)`, or the probabilities of the classes.
 
     Raises
     ------

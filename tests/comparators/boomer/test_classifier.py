@@ -284,7 +284,6 @@ def test_categories_of_a_frame():
     model = small(n_rules=40).fit(X, Y)
     assert (model.predict(X) == Y).all()
     assert "colour = green" in str(model.rules_)
-    # A category that is new in prediction is missing.
     other = pd.DataFrame({"colour": pd.Categorical(["black"]), "size": [0.0]})
     assert np.isfinite(model.decision_function(other)).all()
 

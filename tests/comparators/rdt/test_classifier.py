@@ -227,7 +227,7 @@ def test_missing_values_in_training():
 def test_unseen_category_is_missing():
     X, Y = labelled_rows()
     frame = pd.DataFrame({"word": pd.Categorical(np.where(Y[:, 0], "a", "b")), "x": X[:, 1]})
-    model = small().fit(frame, Y)
+    model = small(unknown_categories="missing").fit(frame, Y)
     assert 2 in model.forest_.kind
     new = frame[:4].assign(word=pd.Categorical(["c"] * 4))
     missing = frame[:4].assign(word=pd.Categorical([None] * 4, categories=["a"]))

@@ -28,6 +28,7 @@ class BinaryRelevance(PerLabelClassifier):
         Seed for row and column sampling, or for `estimator`; None is the seed 0.
     {threads}
     {sparse_zeros}
+    {unknown_categories}
     {further_params}
 
     Attributes

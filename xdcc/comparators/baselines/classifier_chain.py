@@ -41,6 +41,7 @@ class ClassifierChain(PerLabelClassifier):
         seed 0.
     {threads}
     {sparse_zeros}
+    {unknown_categories}
     {further_params}
 
     Attributes

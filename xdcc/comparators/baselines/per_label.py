@@ -14,6 +14,7 @@ from xdcc.base.domains import Classifier, Either, Number
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import UnknownCategories
 from xdcc.comparators.baselines.label_model import EstimatorModel, LabelModel, XGBModel
 from xdcc.comparators.baselines.learner import seeded
 
@@ -45,7 +46,7 @@ _ENTRIES = {
         -----
         NaN in X is a missing value. With XGBoost, entries that a sparse X does not store are
         missing, too, unless ``sparse_zeros="zero"``; columns of pandas' dtype ``category`` are
-        split by sets of categories, and categories that are new in prediction are missing. With a
+        split by sets of categories. With a
         base learner, entries that a sparse X does not store are 0, categories are rejected, and
         missing values are passed to the base learner, which may reject them.
         """,
@@ -74,6 +75,7 @@ class PerLabelClassifier(BoosterEstimator, MultiLabelEstimator):
     learning_rate: float = 0.3
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
     sparse_zeros: SparseZeros = "missing"
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:

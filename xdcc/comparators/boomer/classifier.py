@@ -32,6 +32,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.progress import progress_bar
 from xdcc.base.seeds import generator_from
 from xdcc.base.state_checks import require
@@ -138,6 +139,7 @@ class BoomerClassifier(MultiLabelEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed for sampling rows and attributes; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------
@@ -212,6 +214,7 @@ class BoomerClassifier(MultiLabelEstimator):
     verbose: int = 0
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
 
     _seed: int = learned()
     labelsets_: Annotated[NDArray[np.int8], Shape(None, "n_labels_")] = learned()
@@ -492,7 +495,8 @@ class BoomerClassifier(MultiLabelEstimator):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"feature_{f}" for f in range(self.n_features_in_)]
-        return RuleList(learned, names, [*self.label_names_], getattr(self, "categories_", {}))
+        categories = self._input_form.category_names
+        return RuleList(learned, names, [*self.label_names_], categories)
 
     def _checked_eval_set(
         self, eval_set: EvalSet | None

@@ -37,6 +37,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         Minimum number of instances of a child of a horizontal split.
     {leaves}
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------

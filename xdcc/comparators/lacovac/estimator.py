@@ -12,6 +12,7 @@ from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Anything, Choice, Either, Number
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.threads import n_threads
 from xdcc.comparators.lacovac.tree import (
     Clustering,
@@ -97,6 +98,7 @@ class BaseLabelTrees(MultiLabelEstimator):
     smoothing: float = 0.0
     categorical_features: ArrayLike | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Grow trees.

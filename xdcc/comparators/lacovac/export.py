@@ -104,7 +104,7 @@ class _DescribedTree:
         self.label_names = [str(name) for name in model.label_names_]
         numbered = [f"feature_{f}" for f in range(model.n_features_in_)]
         self.feature_names = [str(f) for f in getattr(model, "feature_names_in_", numbered)]
-        self.categories = getattr(model, "categories_", {})
+        self.categories = model._input_form.category_names
 
     def kind(self, node: int) -> str:
         """Return the kind of a node: leaf, vertical, numeric or nominal."""

@@ -57,6 +57,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     random_state : int, RandomState instance or None, default=None
         Seed for the samples and features; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------

@@ -16,6 +16,7 @@ from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Anything, Choice, Either, Number, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
+from xdcc.base.input_form import UnknownCategories
 from xdcc.base.seeds import generator_from
 from xdcc.base.state_checks import check_indices
 from xdcc.base.stored import learned, stored
@@ -98,6 +99,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed for the trees and for a random order; None is the seed 0.
     {n_jobs}
+    {unknown_categories}
 
     Attributes
     ----------
@@ -169,6 +171,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     size_exponent: float = 0.0
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    unknown_categories: UnknownCategories = "separate"
 
     random_order_: Annotated[NDArray[np.int64], Permutation("n_labels_")] = learned()
     labelsets_: Annotated[NDArray[np.int8], Shape("forest_.n_labelsets", "n_labels_")] = learned()
