@@ -192,7 +192,7 @@ def test_unknown_categories_as_an_error(name: str) -> None:
     bad = X[:9].assign(plane=["plane 1", None, *"abcdefg"])
     message = (
         "Values that did not occur in fit, in column 'plane' of X (7 rows): 'a', 'b', 'c', 'd', "
-        "'e', .... Fit with such rows, or with unknown_categories='separate'."
+        "'e' and 2 more. Fit with such rows, or with unknown_categories='separate'."
     )
     for given in (bad, pd.concat([bad] * 9)[:9], bad.to_dict("records")):
         with pytest.raises(ValueError, match=re.escape(message)):

@@ -43,11 +43,6 @@ type Categories = dict[int, NDArray[Any]]
 _FEW_ROWS = 8
 """For longer frames, the check takes less time, as it works by columns."""
 
-_NAMES_SHOWN = 20
-"""Names that a warning lists."""
-
-_MOST_LISTED = 5
-
 _OUTCOMES = {
     "separate": "They are taken as a rare or average category, not as missing. Fit again once "
     "there are many, or reject them with unknown_categories='error'.",
@@ -214,7 +209,7 @@ Fit with such rows, or with unknown_categories='separate'.
             return
         columns = "; ".join(
             f"in column {name!r} of X ({len(values)} row{'s' if len(values) > 1 else ''}): "
-            f"{_listed_some(dict.fromkeys(values))}"
+            f"{_listed(dict.fromkeys(values), n_shown=5)}"
             for name, values in found.items()
         )
         message = f"Values that did not occur in fit, {columns}. "
@@ -510,16 +505,11 @@ def checked_rows(rows: Any, n_features: int) -> Any:
     return None if np.isinf(rows).any() else rows
 
 
-def _listed(values: Any) -> str:
-    shown = ", ".join(map(repr, list(values)[:_NAMES_SHOWN]))
-    more = len(values) - _NAMES_SHOWN
+def _listed(values: Any, n_shown: int = 20) -> str:
+    """List the first of some values."""
+    shown = ", ".join(map(repr, list(values)[:n_shown]))
+    more = len(values) - n_shown
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _listed_some(values: Any) -> str:
-    """List the first of many values."""
-    few = list(values)[:_MOST_LISTED]
-    return _listed(few) + (", ..." if len(values) > len(few) else "")
 
 
 def _warn(message: str) -> None:
