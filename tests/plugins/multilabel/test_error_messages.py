@@ -11,6 +11,8 @@ from xgboost.libpath import find_lib_path
 
 def test_library_names_no_folder_of_the_build():
     library = Path(find_lib_path()[0]).read_bytes()
+    if b"__ubsan_handle" in library or b"__tsan_init" in library:
+        pytest.skip("sanitizers name the files of the build")
     for file in (b"src/learner.cc", b"plugin/multilabel/objective/logistic_loss.cc"):
         assert file + b"\0" in library
     assert re.findall(rb"/cpp_src/[^\0\n]*\.(?:cc|cu|h)\0", library) == []
