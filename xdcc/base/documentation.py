@@ -37,7 +37,8 @@ _PARTS = {
     "Y": """
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
 (n_samples,)
-            0, 1, or NaN where a label is unknown; or the classes of a binary target.
+            0, 1, or NaN where a label is unknown; or the classes of a binary target. In a matrix,
+            words such as ``"yes"`` and ``"no"`` are read as 1 and 0.
         """,
     "known_Y": """
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
