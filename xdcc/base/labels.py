@@ -167,16 +167,38 @@ def check_labels_as_in_fit(
                 f"{', '.join(repr(value) for value in classes.tolist())}."
             )
         checked = _encode_target(target, classes)
-    elif labels.shape[1] != len(names):
-        raise ValueError(
-            f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
-        )
     else:
         if form.is_named:
             labels = _label_rows(labels_in_order(Y, names.tolist(), what))
+        if labels.shape[1] != len(names):
+            raise ValueError(
+                f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
+            )
         checked = _label_values(labels, names, soft)
     validation.check_consistent_length(X, checked)
     return checked
+
+
+def with_later_labels(form: LabelForm, Y: Any) -> LabelForm:
+    """Add the labels of Y to a form that are not in it: by their names, if it has names.
+
+    Examples
+    --------
+    >>> form = LabelForm.of_matrix(np.array(["red", "blue"], object), is_named=True)
+    >>> with_later_labels(form, [["new", "red"], ["blue"]]).names
+    array(['red', 'blue', 'new'], dtype=object)
+    """
+    Y = labels_of_names(as_pandas(Y, "Y"))
+    shape = _label_rows(Y).shape
+    if form.classes.ndim == 1 or len(shape) == 1:
+        return form
+    if form.is_named and hasattr(Y, "columns"):
+        found = column_names(Y, shape[1], "label")
+        has_all = np.isin(form.names, found).all()  # else the check says which are missing
+        later = found[has_all & ~np.isin(found, form.names)]
+    else:
+        later = column_names(None, shape[1], "label")[form.n_labels :]
+    return LabelForm.of_matrix(np.append(form.names, later), is_named=form.is_named)
 
 
 def _encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:
