@@ -32,7 +32,7 @@ _PARTS = {
     "X": """
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
-            value.
+            value. Columns with names are matched by them.
         """,
     "Y": """
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
