@@ -12,8 +12,10 @@ import xgboost as xgb
 
 from xdcc.base.fit_data import FitData
 
-_OF_START = ("objective", "soft_labels", "base_score", "nthread")
-_OF_START += ("label_weight", "scale_pos_weight", "scale_pos_weight_per_label")
+_OF_START = (
+    *("objective", "soft_labels", "base_score", "nthread"),
+    *("label_weight", "scale_pos_weight", "scale_pos_weight_per_label"),
+)
 """Parameters that determine where labels start."""
 
 
