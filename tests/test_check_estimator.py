@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -82,6 +84,7 @@ VARIANTS = [
 _CAPITAL_Y = "the check passes `y` as a keyword; labels are a matrix in general and are called `Y`"
 
 EXPECTED_FAILURES = {
+    "check_dataframe_column_names_consistency": "columns are matched by name, in any order",
     "check_sample_weight_equivalence_on_dense_data": _CAPITAL_Y,
     "check_sample_weight_equivalence_on_sparse_data": _CAPITAL_Y,
 }
@@ -179,6 +182,33 @@ def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected_failures)
 def test_estimator_check(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [*ESTIMATORS, BinaryRelevance(estimator=DecisionTreeClassifier())],
+    ids=lambda each: type(each).__name__,
+)
+def test_names_of_columns(estimator: BaseEstimator) -> None:
+    """What scikit-learn's check demands, but for another order of the columns."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(150, 8))).add_prefix("col_")
+    fitted = clone(estimator).fit(X, (X["col_0"] > X["col_1"]).astype(int))
+    assert fitted.feature_names_in_.tolist() == X.columns.tolist()
+    methods = [
+        getattr(fitted, name) for name in ("predict", "predict_proba") if hasattr(fitted, name)
+    ]
+    for method in methods:
+        np.testing.assert_array_equal(method(X[X.columns[::-1]]), method(X))
+        for columns, message in (
+            (X.columns.str.replace("col", "other"), "unseen at fit time:\n- other_0\n- other_1\n"),
+            (X.columns[:3], "seen at fit time, yet now missing:\n- col_3\n"),
+        ):
+            renamed = X.iloc[:, : len(columns)].set_axis(columns, axis=1)
+            with pytest.raises(
+                ValueError, match=f"should match .* during fit.\nFeature names {message}"
+            ):
+                method(renamed)
 
 
 @pytest.mark.slow

@@ -219,7 +219,8 @@ def test_the_end_is_told(monkeypatch):
     ]
 
 
-def test_a_booster_is_first_in_a_budget():
+def test_a_booster_is_first_in_a_budget(monkeypatch):
+    monkeypatch.setattr("xdcc.automatic.search._BETWEEN_CALLS", np.inf)
     model, rows = xdcc.MultiLabelClassifier(time_budget=60, cv=3, random_state=0), []
     model.fit(X, Y, callback=lambda row: rows.append(row) or len(rows) == 5)
     names = model.summary_["candidate"]

@@ -176,6 +176,7 @@ def test_a_time_budget_leaves_time_to_refit(monkeypatch):
 def test_time_that_is_left_trains_members_on_all_rows(monkeypatch):
     """As many models as there are folds, with other seeds, if there are enough rows."""
     data = check_fit_data(MultiLabelXGBClassifier(), X, Y)
+    monkeypatch.setattr("xdcc.automatic.search._BETWEEN_CALLS", np.inf)
     is_of_all = {}
     for least in (len(X) + 1, len(X)):
         monkeypatch.setattr("xdcc.automatic.search._LEAST_ROWS", least)

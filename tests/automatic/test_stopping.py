@@ -19,6 +19,41 @@ def _classifier(**params):
     return xdcc.MultiLabelClassifier(**{"cv": 3, "random_state": 3, **params})
 
 
+@pytest.fixture(autouse=True)
+def calls_after_candidates_only(monkeypatch):
+    """Without calls during candidates, however slow the machine is."""
+    monkeypatch.setattr(search, "_BETWEEN_CALLS", np.inf)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_ends_the_search_during_a_candidate(n_jobs, monkeypatch):
+    monkeypatch.setattr(search, "_BETWEEN_CALLS", 0.0)
+    rows = []
+
+    def enough(row):
+        rows.append(row)
+        return np.isfinite(row["best_log_loss"]) and np.isnan(row["log_loss"])
+
+    model = _classifier(n_jobs=n_jobs).fit(X, Y, callback=enough)
+    assert model.end_ == "callback"
+    assert rows[0].keys() == rows[-1].keys()
+    assert len(model.members_) >= 1
+    trained = {row["candidate"] for row in rows if np.isfinite(row["log_loss"])}
+    assert rows[-1]["candidate"] not in trained
+    assert set(model.summary_["candidate"]) - {"second level"} == trained
+    assert np.isfinite(model.predict_proba(X_NEW)).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_before_there_is_a_member_the_first_booster_ends_early(n_jobs, monkeypatch):
+    monkeypatch.setattr(search, "_BETWEEN_CALLS", 0.0)
+    model = _classifier(n_jobs=n_jobs).fit(X, Y, callback=lambda row: True)
+    assert model.end_ == "callback"
+    whole = _classifier(n_jobs=n_jobs).fit(X, Y)
+    assert len(model.members_) == 1
+    assert min(model.summary_["rounds"][:1]) < max(filter(None, whole.summary_["rounds"]))
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_callback_ends_the_search(n_jobs):
     rows = []

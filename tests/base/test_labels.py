@@ -166,13 +166,69 @@ def test_frames(frame: pd.DataFrame) -> None:
             pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(3 * KNOWN), columns=NAMES),
             r"Y holds 3\.0 in row 0 for label 'sunset'",
         ),
-        (pd.DataFrame({"a": [0, 1], "b": ["no", "yes"]}), r"Y holds no in row 0 for label 'b'"),
+        (
+            pd.DataFrame({"a": [0, 1], "b": ["ill", None]}),
+            r"Y holds 'ill' in row 0 for label 'b', but a label is 0, 1 or NaN \(unknown\), or one "
+            r"of the words yes/no, .*\. The column has the values 'ill'; column == value is a la",
+        ),
+        (
+            pd.DataFrame({"a": pd.Categorical(["low", "high", None, "mid"])}),
+            "Y holds 'low' in row 0 for label 'a', .* has the classes 'low', 'high', 'mid'. "
+            "MultiClassXGBClassifier predicts one of several classes; pandas.get_dummies makes",
+        ),
+        (np.array([list("abcdefg")]).T, "classes 'a', 'b', 'c', 'd', 'e' and others. MultiClass"),
+        (sparse.csr_array([[0], [2], [1]]), "has the classes 0, 2, 1. MultiClassXGBClassifier"),
+        (np.array([[1.0], [2.5]]), "Y holds 2.5 in row 1 .* MultiTargetXGBRegressor predicts num"),
+        (
+            pd.DataFrame(np.eye(4), columns=["b", 7, "b", "7"]),
+            "Y has several columns named 'b', '7'. Each label needs a name of its own: rename or",
+        ),
+        (["a", "b", "c"], "multiclass: y has the classes 'a', 'b', 'c'. MultiClassXGBClassifier"),
+        (pd.Series([0, 1, 2], name="grade"), "Only binary .* 'grade' has the classes 0, 1, 2. Mul"),
         (pd.DataFrame({"a": pd.array([0, 5], dtype="Int64")}), r"Y holds 5 in row 1"),
     ],
 )
 def test_bad_labels(bad_Y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_labels(bad_Y)
+
+
+WORDS = [["yes", "F"], [None, "n"], ["T", "0"], ["no", "FALSE"], ["True", "1"]]
+OF_WORDS = [[1, 0], [NAN, 0], [1, 0], [0, 0], [1, 1]]
+
+
+@pytest.mark.usefixtures("entries_of_a_block")
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.array,
+        pd.DataFrame,
+        lambda Y: pd.DataFrame(Y).astype("string"),
+        lambda Y: pd.DataFrame(Y).astype("category"),
+        lambda Y: pd.DataFrame({"numbers": [1, NAN, 1, 0, 1], "words": [row[1] for row in Y]}),
+    ],
+)
+def test_words_are_labels(form: Any) -> None:
+    np.testing.assert_array_equal(check_labels(form(WORDS)).Y, OF_WORDS)
+
+
+def test_words_in_fit_score_and_metrics() -> None:
+    words = np.where(SCORED_Y, "Yes", "No")
+    model = MultiLabelXGBClassifier(n_estimators=2, n_jobs=1).fit(SCORED_X, words)
+    found = model.predict(SCORED_X)
+    np.testing.assert_array_equal(found, clone(model).fit(SCORED_X, SCORED_Y).predict(SCORED_X))
+    assert model.score(SCORED_X, words) == model.score(SCORED_X, SCORED_Y)
+    assert metrics.hamming_loss(words, found) == metrics.hamming_loss(SCORED_Y, found)
+    assert metrics.hamming_loss(SCORED_Y, words) == 0
+    with pytest.raises(ValueError, match="Y_score must be a matrix of finite numbers, but"):
+        metrics.coverage_error(SCORED_Y, words)
+
+
+def test_lists_of_words_are_a_matrix_if_one_is_repeated() -> None:
+    found = check_labels([["yes", "no", "no"], ["no", "yes", "no"]])
+    np.testing.assert_array_equal(found.Y, [[1, 0, 0], [0, 1, 0]])
+    assert list(found.output_form.names) == ["label_0", "label_1", "label_2"]
+    assert list(check_labels([["1", "0"], ["0"]]).output_form.names) == ["0", "1"]
 
 
 @pytest.mark.usefixtures("entries_of_a_block")

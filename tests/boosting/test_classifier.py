@@ -16,6 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from xdcc.boosting import SPLIT_METHOD_NUMBERS, SPLIT_METHODS, MultiLabelXGBClassifier
+from xdcc.boosting.booster_file import check_booster
 from xdcc.serving import load_model, save_model
 
 X, Y = make_multilabel_classification(
@@ -271,6 +272,64 @@ def test_other_columns(features: Any, labels: Any, message: str, as_booster: boo
     start = first.get_booster() if as_booster else first
     with pytest.raises(ValueError, match=message):
         _goes_on().fit(features, labels, xgb_model=start)
+
+
+@pytest.mark.parametrize("n_before", [1, 2])
+def test_later_labels_start_at_their_frequencies(n_before: int) -> None:
+    before = LABELS.iloc[:, :n_before]
+    first = _goes_on(3, label_weight=[2.0] * n_before).fit(FRAME, before)
+    later = LABELS.astype(float)
+    later.iloc[:50, n_before:] = np.nan
+    weight = np.where(np.arange(120) < 60, 1.0, 2.0)
+    start = _goes_on(1, learning_rate=0.0).fit(FRAME, later, weight, xgb_model=first)
+    assert start.label_names_.tolist() == ["a", "b", "c"]
+    assert start.booster_.num_boosted_rounds() == 4
+    found = start.predict_proba(FRAME)
+    np.testing.assert_array_equal(found[:, :n_before], first.predict_proba(FRAME))
+    frequency = np.average(later.iloc[50:, n_before:], axis=0, weights=weight[50:])
+    np.testing.assert_allclose(found[:, n_before:], np.tile(frequency, (120, 1)), rtol=1e-5)
+    assert first.n_labels_ == n_before
+
+    further = _goes_on(30).fit(FRAME, later[["c", "b", "a"]], xgb_model=first)
+    named = ["a", "c", "b"] if n_before == 1 else ["a", "b", "c"]
+    assert further.label_names_.tolist() == named
+    assert further.score(FRAME, LABELS) > 0.8
+    check_booster(further.booster_.save_raw())
+    again = _goes_on(1).fit(FRAME, LABELS.assign(d=LABELS["a"]), xgb_model=further)
+    assert again.label_names_.tolist() == [*named, "d"]
+
+
+def test_later_labels_of_arrays_and_of_lists_of_names() -> None:
+    first = _goes_on().fit(X_EARLIER, Y_EARLIER[:, :2])
+    found = _goes_on(20).fit(X_EARLIER, Y_EARLIER, xgb_model=first)
+    assert found.label_names_.tolist() == ["label_0", "label_1", "label_2"]
+    assert found.score(X_EARLIER, Y_EARLIER) > 0.8
+    of_names = _goes_on().fit(X_EARLIER, [["b"], ["c"]] * 60)
+    more = _goes_on().fit(X_EARLIER, [["b", "a"], [], ["c"]] * 40, xgb_model=of_names)
+    assert more.label_names_.tolist() == ["b", "c", "a"]
+
+
+def test_a_later_label_that_is_unknown_in_all_rows_is_absent() -> None:
+    first = _goes_on().fit(FRAME, LABELS)
+    with pytest.warns(UserWarning, match=r"Unknown \(NaN\) in every row that counts: label 'd'"):
+        found = _goes_on().fit(FRAME, LABELS.assign(a=np.nan, d=np.nan), xgb_model=first)
+    assert found.predict_proba(FRAME)[:, 3].max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (LABELS.drop(columns="a").assign(d=1), r"each once, .*\(missing: 'a'; unexpected: 'd'\)"),
+        (Y_EARLIER[:, :2], "Y has 2 labels, but in fit there were 3"),
+        (LABELS.assign(d="ill"), "Y holds 'ill' in row 0 for label 'd'"),
+    ],
+)
+def test_later_labels_that_are_refused(labels: Any, message: str) -> None:
+    first = _goes_on().fit(FRAME, LABELS)
+    with pytest.raises(ValueError, match=message):
+        _goes_on().fit(FRAME, labels, xgb_model=first)
+    with pytest.raises(ValueError, match=r"and Y 4 labels\. To add labels, pass the fitted estim"):
+        _goes_on().fit(FRAME, LABELS.assign(d=1), xgb_model=first.get_booster())
 
 
 def test_other_names_of_labels() -> None:

@@ -207,7 +207,11 @@ def test_auto_divides_targets_that_share_nothing():
         (pd.DataFrame({"a": Y[:, 0], "b": np.nan}), "every row that counts: target 'b'."),
         (np.zeros((400, 2, 2)), r"Y has shape \(400, 2, 2\); it must be \(n_samples, n_targets\)"),
         (np.zeros((400, 0)), r"Y has shape \(400, 0\)"),
-        (np.array([["a"]] * 400), "Target 'target_0' of y is 'a' in row 0; it must be a number"),
+        (
+            np.array([["yes"]] * 400),
+            "Target 'target_0' of y is 'yes' in row 0; it must be a number",
+        ),
+        (pd.DataFrame(Y, columns=list("abca")), "several columns named 'a'. Each target needs a"),
         (Y[:50], "inconsistent numbers of samples"),
         (None, "requires y to be passed, but the target y is None"),
     ],

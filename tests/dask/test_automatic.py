@@ -191,7 +191,7 @@ def test_what_only_one_worker_knows(two: Any) -> None:
     weight = WEIGHT.copy()
     labels[:190, 0] = np.nan
     weight[:190] = 0
-    warning = "label 'label_4'. It is taken as absent."
+    warning = "label 'label_4'. It is taken as absent"
     with pytest.warns(UserWarning, match=warning):
         found = on(two).fit(rows(X), rows(labels), rows(weight))
     with pytest.warns(UserWarning, match=warning):

@@ -164,7 +164,7 @@ def test_a_long_list_of_categories_is_cut_in_the_message(fail):
     ("label_type", "value", "line", "column", "problem"),
     [
         ("{0,1,2}", "1", 3, 12, "the label 'l' has the category '2'; the categories of a label"),
-        ("{no,yes}", "no", 3, 12, "the label 'l' has the category 'no'"),
+        ("{no,maybe}", "no", 3, 12, "the label 'l' has the category 'maybe'"),
         ("string", "1", 3, 12, "the label 'l' is a string; expected the categories {0,1}"),
         ("date", "1", 3, 12, "the label 'l' is a date"),
         ("numeric", "2", 5, 3, "the label 'l' is 2; expected 0, 1 or ? (unknown)"),

@@ -208,7 +208,7 @@ DAYS = pd.date_range("2024-01-01", periods=4)
         (
             FRAME,
             ["size"],
-            "the label 'size' of row 0 is 1.5; expected 0, 1, false, true, or a miss",
+            "the label 'size' of row 0 is 1.5; expected yes/no, y/n, true/false, t/f, 1/0, or",
         ),
         (FRAME[["soft"]], ["soft"], "every column of frame is a label: there are no features"),
         (FRAME.assign(day=DAYS), ["soft"], "the feature 'day' contains dates. Make numbers of it"),

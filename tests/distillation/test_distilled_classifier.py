@@ -73,6 +73,41 @@ def test_generated_rows_help(teacher, data):
     assert distances[1] < 0.8 * distances[0]
 
 
+def _held_out(monkeypatch):
+    """Collect what is held out."""
+    found, choose = [], lessons_module.rows_to_hold_out
+
+    def collect(*args):
+        found.append(choose(*args))
+        return found[-1]
+
+    monkeypatch.setattr("xdcc.distillation.classifier.rows_to_hold_out", collect)
+    return found
+
+
+@pytest.mark.parametrize("n_groups", [2, 40])
+def test_groups_are_held_out_together(teacher, data, n_groups, monkeypatch):
+    X, Y, groups = data.X[:200], data.Y[:200], np.arange(200) % n_groups
+    held_out = _held_out(monkeypatch)
+    distil(teacher, X, Y, groups=groups, n_generated=0, **SMALL)
+    DistilledClassifier(_booster(), n_generated=0, **SMALL).fit(X, Y, groups=groups)
+    for rows in held_out:
+        assert rows.any()
+        assert not set(groups[rows]) & set(groups[~rows])
+
+
+def test_a_teacher_that_takes_groups_receives_them(data):
+    groups = np.arange(200) // 10
+    with pytest.raises(ValueError, match="greater than the number of groups: 2"):
+        DistilledClassifier(TunedDecisionClassifierCV(_booster(), cv=3), **SMALL).fit(
+            data.X, data.Y, groups=np.arange(300) % 2
+        )
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        DistilledClassifier(_booster(), **SMALL).fit(data.X, data.Y, groups=groups)
+    with pytest.raises(ValueError, match="groups has a single group, but one is held out"):
+        DistilledClassifier(_booster(), **SMALL).fit(data.X, data.Y, groups=np.zeros(300))
+
+
 def test_unlabelled_rows_help(teacher, data):
     rng = np.random.default_rng(0)
     more = data.X[200:][rng.integers(0, 100, size=300)]

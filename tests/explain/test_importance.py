@@ -12,6 +12,7 @@ import xgboost as xgb
 from scipy import sparse
 from scipy.special import logit
 
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain import feature_importance, shap_values
 
@@ -121,6 +122,19 @@ def test_first_round_has_nothing_from_labels(data: Any, fit: Any) -> None:
     explained = shap_values(fit(), data[0], 1)
     np.testing.assert_array_equal(explained.of_labels, 0)
     assert (np.abs(explained.of_features).max(axis=(0, 1)) > 0).any()
+
+
+def test_a_label_by_its_name(data: Any, fit: Any) -> None:
+    chain, X = fit(), data[0]
+    booster = MultiLabelXGBClassifier(n_estimators=2, n_jobs=1).fit(X, data[1])
+    for model, round_ in ((chain, 2), (chain, None), (booster, None)):
+        whole, one = shap_values(model, X, round_), shap_values(model, X, round_, label="label_2")
+        np.testing.assert_array_equal(one.values, whole.values[:, [2]])
+        assert one.label_names == ["label_2"]
+        assert one.propagated_names == whole.propagated_names
+        assert one.of_labels.shape == (100, 1, 4 if model is chain else 0)
+        with pytest.raises(ValueError, match="label='label_9': it must be one of 'label_0', "):
+            shap_values(model, X, round_, label="label_9")
 
 
 def test_sparse(data: Any, fit: Any) -> None:

@@ -81,8 +81,11 @@ _MOST_OF_ONE = 0.4
 _MOST_FAILURES = 12
 """The search ends when this many candidates in turn have not entered the mixture."""
 
+_BETWEEN_CALLS = 1.0
+"""Seconds after which a callback is called again while candidates train."""
+
 type CandidateCallback = Callable[[dict[str, Any]], object]
-"""Called after each candidate with its row of the table; True ends the search."""
+"""Called with rows of the table, after each candidate and during it; True ends the search."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ class Search:
     verbose : bool
         Whether to show the progress.
     callback : callable, optional
-        Called after each candidate with its row of the table; True ends the search for more.
+        Called after each candidate with its row of the table, and while it trains with a row that
+        has no log-loss; True ends the search for more.
     keep_on_interrupt : bool, default=False
         Whether Ctrl-C ends the search only, if there is a member by then.
     """
@@ -162,6 +166,7 @@ class Search:
         self._shape = Shape.of(data, folds.n_folds)
         self._usual = usual_candidates(families, self._shape)
         self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
+        self._calling, self._called, self._is_ending = threading.Lock(), time.perf_counter(), False
         self._was_interrupted = False
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
@@ -493,9 +498,44 @@ class Search:
         """
         with late_interrupt():
             enters = self._put(tried)
-        if self._callback is not None and not agreed(not self._callback(dict(self._table[-1]))):
-            raise _Stopped
+        if self._callback is not None:
+            with self._calling:
+                self._call(self._callback, dict(self._table[-1]))
+            if not agreed(not self._is_ending):
+                raise _Stopped
         return enters
+
+    def _call(self, callback: CandidateCallback, row: dict[str, Any]) -> None:
+        """Call the callback, in one thread at a time, and note whether it ends the search."""
+        self._is_ending |= bool(callback(row))
+        self._called = time.perf_counter()
+
+    def _ends_during(self, candidate: Candidate, n_steps: int, begun: float) -> bool:
+        """Call the callback during a candidate; return whether its training has to end.
+
+        Raises :class:`_Stopped` if there is a model without it. Workers that search together call
+        the callback after candidates only, as they have to agree.
+        """
+        if self._callback is None or collective.is_distributed():
+            return False
+        now = time.perf_counter()
+        if now - self._called >= _BETWEEN_CALLS and self._calling.acquire(blocking=False):
+            earlier = self._members.get(candidate.name)
+            row = {
+                "candidate": candidate.name,
+                "seeds": 1 + (0 if earlier is None else earlier.n_seeds),
+                "rounds": n_steps,
+                "log_loss": np.nan,
+                "best_log_loss": self._mixture.log_loss if self._members else np.inf,
+                "seconds": now - begun,
+            }
+            try:
+                self._call(self._callback, row)
+            finally:
+                self._calling.release()
+        if self._is_ending and self._members:
+            raise _Stopped
+        return self._is_ending and candidate.ends_early
 
     def _put(self, tried: _Tried) -> bool:
         """Put a candidate into the mixture if that improves, and into the table in any case."""
@@ -622,7 +662,8 @@ class Search:
             of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
             self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
             self._progress.update(0)
-            return watch.ends(n_steps)
+            ends = data is self._data and self._ends_during(candidate, n_steps, begun)
+            return watch.ends(n_steps) or ends
 
         try:
             if candidate.n_rows is not None:

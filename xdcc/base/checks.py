@@ -211,7 +211,8 @@ def settle_absent(data: FitData, unknown: NDArray[np.bool_]) -> None:
     """
     listed = ", ".join(repr(str(name)) for name in data.output_form.names[unknown])
     warnings.warn(
-        f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
+        f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent. "
+        "Leave its column out, or add rows in which it is known.",
         UserWarning,
         skip_file_prefixes=(PACKAGE,),
     )

@@ -32,12 +32,13 @@ _PARTS = {
     "X": """
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
-            value.
+            value. Columns with names are matched by them.
         """,
     "Y": """
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
 (n_samples,)
-            0, 1, or NaN where a label is unknown; or the classes of a binary target.
+            0, 1, or NaN where a label is unknown; or the classes of a binary target. In a matrix,
+            words such as ``"yes"`` and ``"no"`` are read as 1 and 0.
         """,
     "known_Y": """
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \

@@ -270,13 +270,18 @@ class CheckedEstimator(BaseEstimator):
         """Check parameters, and data as in an earlier fit, whose attributes are kept."""
         self._check_params()
         features = earlier._input_form.check(X, type(self).__name__)
-        labels = self._check_Y_of(earlier, features, Y)
-        data = FitData(features, labels, None, earlier._input_form, earlier._output_form)
-        data = data.weighted(earlier._check_weight(sample_weight, len(labels)))
+        self._input_form = earlier._input_form
+        self._output_form = self._form_after(earlier, Y)
+        labels = self._check_Y_of(self, features, Y)
+        data = FitData(features, labels, None, self._input_form, self._output_form)
+        data = data.weighted(self._check_weight(sample_weight, len(labels)))
         unknown_labels(data.Y, data.sample_weight)  # stops if all are
-        self._learn_from(data)
         self._refuse_entry_weights(data)
         return data
+
+    def _form_after(self, earlier: Any, Y: Any) -> Any:
+        """Return the form of Y for a fit that continues an earlier one."""
+        return earlier._output_form
 
     def _read_X(self, X: Any) -> Features:
         """Check features of rows to predict, in microseconds if they have a plain form."""

@@ -122,7 +122,8 @@ def check_features(form: InputForm, X: Any, estimator: str) -> Any:
     form : InputForm
         The form of X in ``fit``.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        In this form. A category that did not occur in fit is what `unknown_categories` says.
+        In this form; columns that had names may come in any order. A category that did not occur in
+        fit is what `unknown_categories` says.
     estimator : str
         Name of the estimator in messages.
 
@@ -144,14 +145,18 @@ def check_features(form: InputForm, X: Any, estimator: str) -> Any:
     >>> form, _ = learn_features([[1, np.nan], [3, 4]], "Model")
     >>> check_features(form, [[5, 6]], "Model")
     array([[5., 6.]], dtype=float32)
+    >>> named, _ = learn_features(pd.DataFrame({"size": [1], "age": [2]}), "Model")
+    >>> check_features(named, pd.DataFrame({"age": [3], "size": [4]}), "Model")
+    array([[4., 3.]], dtype=float32)
     >>> check_features(form, [[1], [2]], "Model")
     Traceback (most recent call last):
     ValueError: X has 1 features, but Model is expecting 2 features as input.
     """
+    if not form.is_open:
+        check_sparse_structure("X", X)
+    X = _in_order(form, as_pandas(X))
     if form.is_open:
-        return as_pandas(X)
-    check_sparse_structure("X", X)
-    X = as_pandas(X)
+        return X
     if isinstance(X, pd.DataFrame):
         _check_names(form, X, estimator)
         _check_number(form, X, estimator)
@@ -245,6 +250,15 @@ def _names_of(X: Any) -> NDArray[np.object_] | None:
     return None
 
 
+def _in_order(form: InputForm, X: Any) -> Any:
+    """Bring the columns of a DataFrame into the order of those in fit, if their names are these."""
+    if form.names is None or not isinstance(X, pd.DataFrame):
+        return X
+    found, known = X.columns, pd.Index(form.names)
+    is_other_order = found.is_unique and len(found) == len(known) and not found.equals(known)
+    return X[known] if is_other_order and found.isin(known).all() else X
+
+
 def _check_number(form: InputForm, X: Any, estimator: str) -> None:
     if X.shape[1] != form.n_features:
         raise ValueError(
@@ -254,7 +268,7 @@ def _check_number(form: InputForm, X: Any, estimator: str) -> None:
 
 
 def _check_names(form: InputForm, X: Any, estimator: str) -> None:
-    """Compare the names of the features; scikit-learn's tests expect these messages."""
+    """Compare the names of the features, in order; scikit-learn's tests expect these messages."""
     found, known = _names_of(X), form.names
     if found is None or known is None:
         if found is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.label_words import label_of_word
 from xdcc.base.libraries import nw, pd, sparse
 
 
@@ -113,6 +114,7 @@ def labels_of_names(Y: Any, names: Sequence[str] | None = None) -> Any:
     -------
     object
         For lists of names a DataFrame of shape (n_samples, n_labels), a column for each label.
+        Lists of the words in ``label_words.py``, some more than once in a row, are a matrix.
 
     Raises
     ------
@@ -126,13 +128,15 @@ def labels_of_names(Y: Any, names: Sequence[str] | None = None) -> Any:
     0    1    1
     1    0    0
     2    0    1
-    >>> labels_of_names([[0, 1], [1, 1]])
-    [[0, 1], [1, 1]]
+    >>> labels_of_names([[0, 1], [1, 1]]), labels_of_names([["no", "no"], ["no", "yes"]])
+    ([[0, 1], [1, 1]], [['no', 'no'], ['no', 'yes']])
     """
     if not _is_lists_of_names(Y):
         return Y
     rows = [set(row) for row in Y]
     occurring = sorted(set().union(*rows))
+    if None not in map(label_of_word, occurring) and list(map(len, rows)) != list(map(len, Y)):
+        return Y
     if names is None:
         names = occurring
     position = {name: column for column, name in enumerate(names)}

@@ -11,6 +11,7 @@ probabilities. Samples that cannot count (no
 known label, or weight 0) are taken out, so that a metric needs no rule of its own for them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.frames import as_pandas
+from xdcc.base.input_form import is_missing
+from xdcc.base.label_words import label_of_word
 from xdcc.base.libraries import pd, sparse
 from xdcc.base.weights import check_weight, row_weights
 
@@ -142,6 +145,20 @@ class LabelRows:
         The array may share memory with Y. None and pandas' NA are NaN; an entry that is not a
         number is infinite, which is not a label.
         """
+        return self._read(rows, _number)
+
+    def labels(self, rows: slice) -> NDArray[Any]:
+        """Read some rows as :meth:`block` does, and words as the labels that they mean.
+
+        Examples
+        --------
+        >>> LabelRows([["yes", "No"], ["F", None]]).labels(slice(0, 2))
+        array([[ 1.,  0.],
+               [ 0., nan]])
+        """
+        return self._read(rows, _label)
+
+    def _read(self, rows: slice, as_number: Callable[[Any], float]) -> NDArray[Any]:
         if sparse.issparse(self._labels):
             values = self._labels[rows].toarray()
         elif isinstance(self._labels, pd.DataFrame):
@@ -152,13 +169,60 @@ class LabelRows:
             values = self._labels[rows]
         if values.dtype.kind in "biuf":
             return values
-        return np.vectorize(_number, otypes=[np.float64])(values)
+        return np.vectorize(as_number, otypes=[np.float64])(values)
 
     def entry(self, row: int, label: int) -> Any:
         """Return an entry as it was given, for a message."""
         if isinstance(self._labels, pd.DataFrame):
             return self._labels.iat[row, label]
         return self._labels[row, label]
+
+    def values(self, label: int, most: int) -> list[Any]:
+        """Return the values of a column that are not missing, each once, at most so many.
+
+        Examples
+        --------
+        >>> LabelRows(pd.DataFrame({"state": ["ill", None, "well", "ill"]})).values(0, most=5)
+        ['ill', 'well']
+        """
+        if sparse.issparse(self._labels):
+            column = self._labels[:, [label]].toarray().ravel()
+        elif isinstance(self._labels, pd.DataFrame):
+            column = self._labels.iloc[:, label]
+        else:
+            column = self._labels[:, label]
+        found: dict[str, Any] = {}
+        for value in column.tolist():
+            if not is_missing(value):
+                found.setdefault(repr(value), value)
+            if len(found) == most:
+                break
+        return list(found.values())
+
+
+def column_names(Y: Any, n_columns: int, stem: str) -> NDArray[np.object_]:
+    """Return the names of the columns of Y, `(n_columns,)`, made of the `stem` if it has none.
+
+    Names are text. A ValueError says which of them are not unique.
+
+    Examples
+    --------
+    >>> column_names(pd.DataFrame(columns=["red", 7]), 2, "label"), column_names([[1]], 1, "label")
+    (array(['red', '7'], dtype=object), array(['label_0'], dtype=object))
+    """
+    if hasattr(Y, "columns"):
+        names = [str(name) for name in Y.columns]
+    elif getattr(Y, "name", None) is not None:
+        names = [str(Y.name)]
+    else:
+        names = [f"{stem}_{j}" for j in range(n_columns)]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"Y has several columns named {_listed(repeated)}. Each {stem} needs a name of its "
+            "own: rename or drop columns."
+        )
+    return np.array(names, dtype=object)
 
 
 def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
@@ -210,6 +274,11 @@ def _number(value: Any) -> float:
     if value is None or value is pd.NA:
         return np.nan
     return float(value) if isinstance(value, Real) else np.inf
+
+
+def _label(value: Any) -> float:
+    label = label_of_word(value) if isinstance(value, str) else None
+    return _number(value) if label is None else label
 
 
 type Labels = ArrayLike | sparse.sparray | sparse.spmatrix
@@ -282,9 +351,9 @@ def known_blocks(
     Parameters
     ----------
     Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
-        0, 1, or NaN where the label is unknown.
+        0, 1, or NaN where the label is unknown; or words that mean 0 or 1, as in ``fit``.
     Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
-        0 or 1. If both are DataFrames, columns are matched by name.
+        0 or 1, or such words. If both are DataFrames, columns are matched by name.
     sample_weight : array-like, shape (n_samples,) or (n_samples, n_labels), optional
         Finite, not negative; None counts every sample once. An entry of weight 0 is unknown.
 
@@ -307,7 +376,8 @@ def known_blocks(
     [[ True False]] [[ True False]] [1.]
     """
 
-    def labels(predicted: NDArray[Any], rows: slice, source: LabelRows) -> Bools:
+    def labels(source: LabelRows, rows: slice) -> Bools:
+        predicted = source.labels(rows)
         is_predicted = predicted == 1
         _check(is_predicted | (predicted == 0), rows, source, "Y_pred", "0 or 1")
         return is_predicted
@@ -331,7 +401,8 @@ def known_score_blocks(
     [[2.5 1. ]] [1.]
     """
 
-    def scores(score: NDArray[Any], rows: slice, source: LabelRows) -> Floats:
+    def scores(source: LabelRows, rows: slice) -> Floats:
+        score = source.block(rows)
         _check(np.isfinite(score), rows, source, "Y_score", "finite")
         return score.astype(np.float64)
 
@@ -352,7 +423,8 @@ def known_proba_blocks(
     [[0.75 0.  ]]
     """
 
-    def probabilities(proba: NDArray[Any], rows: slice, source: LabelRows) -> Floats:
+    def probabilities(source: LabelRows, rows: slice) -> Floats:
+        proba = source.block(rows)
         _check((proba >= 0) & (proba <= 1), rows, source, "Y_proba", "from 0 to 1")
         return proba.astype(np.float64)
 
@@ -363,7 +435,7 @@ def _blocks[Values: (Bools, Floats)](
     Y_true: Labels,
     Y_other: Labels,
     name: str,
-    checked: Callable[[NDArray[Any], slice, LabelRows], Values],
+    checked: Callable[[LabelRows, slice], Values],
     sample_weight: Weights,
 ) -> Iterator[KnownRows[Values]]:
     """Read truth, predictions of some kind, what is known, and weights of samples that count."""
@@ -388,12 +460,12 @@ def _blocks[Values: (Bools, Floats)](
 
     nothing_counts = True
     for rows in row_blocks((n_samples, n_labels)):
-        truth = truth_rows.block(rows)
+        truth = truth_rows.labels(rows)
         is_true, unknown = truth == 1, np.isnan(truth)
         _check(
             is_true | (truth == 0) | unknown, rows, truth_rows, "Y_true", "0, 1 or NaN (unknown)"
         )
-        other = checked(other_rows.block(rows), rows, other_rows)
+        other = checked(other_rows, rows)
 
         known, of_rows = ~unknown, weight[rows]
         if weight.ndim == 2:

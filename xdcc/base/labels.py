@@ -4,8 +4,9 @@ Y is a matrix of labels, or one binary target. The two differ in their number of
 estimators predict in the form that they were fitted on:
 
 - A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
-  unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names. Lists of
-  label names become one (:func:`~xdcc.base.frames.labels_of_names`).
+  unknown, or words that mean 0 or 1 (``label_words.py``). It may be an array-like, sparse, or a
+  DataFrame, whose columns have names. Lists of label names become one
+  (:func:`~xdcc.base.frames.labels_of_names`).
 - *One dimension*: the target of a binary problem, as scikit-learn's classifiers take it. Its two
   values may be anything that can be sorted; nothing is unknown.
 
@@ -18,7 +19,6 @@ classifiers predict in several forms. Their probabilities come as one array
 a single label as ``(n_samples, n_classes)``; some have a decision function only.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,25 @@ from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas, labels_of_names
-from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
+from xdcc.base.label_rows import LabelRows, column_names, labels_in_order, row_blocks
+from xdcc.base.label_words import LABEL_WORDS
 from xdcc.base.libraries import multiclass, validation
 from xdcc.base.output_form import LabelForm
 from xdcc.base.sparse_structure import check_sparse_structure
 from xdcc.base.weights import by_entry
 from xdcc.base.workers import sum_of_all
+
+_MOST_LISTED = 6
+"""Values of a column that a message is made of; it shows one less."""
+
+_OF_SEVERAL_CLASSES = (
+    "MultiClassXGBClassifier predicts one of several classes; pandas.get_dummies makes a label of "
+    "each class."
+)
+_SOFT_LABELS = (
+    "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels take probabilities "
+    "with soft_labels=True."
+)
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
@@ -60,8 +73,8 @@ def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
     Raises
     ------
     ValueError
-        If Y is None, has more than two dimensions or no column, or holds another value; the
-        message says which value, in which row, for which label.
+        If Y is None, has more than two dimensions or no column, has two columns of one name, or
+        holds another value; the message says which value, in which row, for which label.
 
     Examples
     --------
@@ -70,16 +83,20 @@ def check_labels(Y: Any, estimator: str = "", *, soft: bool = False) -> FitData:
     >>> check_labels([[0, 1], [1, None]]).Y
     array([[ 0.,  1.],
            [ 1., nan]], dtype=float32)
+    >>> check_labels(pd.DataFrame({"ill": ["yes", "no"], "old": [True, None]})).Y
+    array([[ 1.,  1.],
+           [ 0., nan]], dtype=float32)
     """
     check_given(Y, estimator)
     Y = labels_of_names(as_pandas(Y, "Y"))
     labels = _label_rows(Y)
     if len(labels.shape) == 1:
         target = _target(Y)
-        form = LabelForm(_names(Y, 1), np.unique(target), is_named=hasattr(Y, "columns"))
+        form = LabelForm(column_names(Y, 1, "label"), np.unique(target), is_named=False)
         checked = _encode_target(target, form.classes)
     else:
-        form = LabelForm.of_matrix(_names(Y, labels.shape[1]), is_named=hasattr(Y, "columns"))
+        names = column_names(Y, labels.shape[1], "label")
+        form = LabelForm.of_matrix(names, is_named=hasattr(Y, "columns"))
         checked = _label_values(labels, form.names, soft)
     return FitData(None, checked, None, output_form=form)
 
@@ -150,16 +167,38 @@ def check_labels_as_in_fit(
                 f"{', '.join(repr(value) for value in classes.tolist())}."
             )
         checked = _encode_target(target, classes)
-    elif labels.shape[1] != len(names):
-        raise ValueError(
-            f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
-        )
     else:
         if form.is_named:
             labels = _label_rows(labels_in_order(Y, names.tolist(), what))
+        if labels.shape[1] != len(names):
+            raise ValueError(
+                f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
+            )
         checked = _label_values(labels, names, soft)
     validation.check_consistent_length(X, checked)
     return checked
+
+
+def with_later_labels(form: LabelForm, Y: Any) -> LabelForm:
+    """Add the labels of Y to a form that are not in it: by their names, if it has names.
+
+    Examples
+    --------
+    >>> form = LabelForm.of_matrix(np.array(["red", "blue"], object), is_named=True)
+    >>> with_later_labels(form, [["new", "red"], ["blue"]]).names
+    array(['red', 'blue', 'new'], dtype=object)
+    """
+    Y = labels_of_names(as_pandas(Y, "Y"))
+    shape = _label_rows(Y).shape
+    if form.classes.ndim == 1 or len(shape) == 1:
+        return form
+    if form.is_named and hasattr(Y, "columns"):
+        found = column_names(Y, shape[1], "label")
+        has_all = np.isin(form.names, found).all()  # else the check says which are missing
+        later = found[has_all & ~np.isin(found, form.names)]
+    else:
+        later = column_names(None, shape[1], "label")[form.n_labels :]
+    return LabelForm.of_matrix(np.append(form.names, later), is_named=form.is_named)
 
 
 def _encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:
@@ -200,46 +239,53 @@ def _target(Y: Any) -> NDArray[Any]:
     multiclass.check_classification_targets(target)
     kind = multiclass.type_of_target(target, input_name="y", raise_unknown=True)
     if kind != "binary":
+        name = getattr(Y, "name", None)
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}."
+            f"Only binary classification is supported. The type of the target is {kind}: "
+            f"{'y' if name is None else repr(str(name))} has the classes "
+            f"{_listed(np.unique(target).tolist())}. {_OF_SEVERAL_CLASSES}"
         )
     return target
-
-
-def _names(Y: Any, n_labels: int) -> NDArray[np.object_]:
-    if hasattr(Y, "columns"):
-        names: Sequence[object] = list(Y.columns)
-    elif getattr(Y, "name", None) is not None:
-        names = [Y.name]
-    else:
-        names = [f"label_{j}" for j in range(n_labels)]
-    return np.array([str(name) for name in names], dtype=object)
 
 
 def _label_values(labels: LabelRows, names: NDArray[np.object_], soft: bool) -> Labels:
     n_rows, n_labels = labels.shape
     checked = np.empty((n_rows, n_labels), dtype=np.float32)
     for rows in row_blocks((n_rows, n_labels)):
-        numbers = labels.block(rows)
+        numbers = labels.labels(rows)
         in_range = (numbers >= 0) & (numbers <= 1)
         valid = in_range if soft else (numbers == 0) | (numbers == 1)
         valid |= np.isnan(numbers)
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
-            hint = "Only binary classification is supported."
-            if in_range[row, column]:
-                hint = (
-                    "MultiLabelXGBClassifier, SketchedExtraTreesClassifier and LogisticLabels take "
-                    "probabilities with soft_labels=True."
-                )
-            row += rows.start
+            entry, name = labels.entry(row + rows.start, column), str(names[column])
+            is_soft = in_range[row, column]
+            hint = _SOFT_LABELS if is_soft else _hint(labels.values(column, _MOST_LISTED))
+            shown = repr(str(entry)) if isinstance(entry, str) else str(entry)
             raise ValueError(
-                f"Unknown label type: Y holds {labels.entry(row, column)} in row {row} for label "
-                f"{str(names[column])!r}, but a label is "
-                f"{'in [0, 1]' if soft else '0, 1'} or NaN (unknown). {hint}"
+                f"Unknown label type: Y holds {shown:.60} in row {row + rows.start} for label "
+                f"{name!r}, but a label is {'in [0, 1]' if soft else '0, 1'} or NaN (unknown), or "
+                f"one of the words {LABEL_WORDS}. {hint}"
             )
         checked[rows] = numbers
     return checked
+
+
+def _hint(values: list[Any]) -> str:
+    """Return what to do with a column that is no label, by its values; `_MOST_LISTED` at most."""
+    if any(isinstance(value, float) and not value.is_integer() for value in values):
+        return "MultiTargetXGBRegressor predicts numbers."
+    if len(values) > 2:
+        return f"The column has the classes {_listed(values)}. {_OF_SEVERAL_CLASSES}"
+    return (
+        f"The column has the values {_listed(values)}; column == value is a label, with the value "
+        "that means 1."
+    )
+
+
+def _listed(values: list[Any]) -> str:
+    shown = ", ".join(f"{value!r:.40}" for value in values[: _MOST_LISTED - 1])
+    return f"{shown} and others" if len(values) >= _MOST_LISTED else shown
 
 
 def label_frequency(

@@ -18,9 +18,11 @@ from sklearn.base import clone
 
 from xdcc.base.domains import Switch
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
-from xdcc.base.fit_data import FitData
+from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.importance import LabelImportances
+from xdcc.base.labels import with_later_labels
+from xdcc.base.output_form import LabelForm
 from xdcc.base.plugin import require_plugin
 from xdcc.base.side_by_side import side_by_side
 from xdcc.base.stored import stored
@@ -144,8 +146,9 @@ class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimat
             Continue from this model: `n_estimators` further boosting rounds follow its own. X and Y
             have to have its features and labels. Of a fitted estimator all that is known is kept:
             columns of a DataFrame Y are found by their names, categories and classes are those of
-            its `fit`. A booster, or a file of `xgboost.Booster.save_model`, knows no names of
-            labels: they have to come in the same order. It is not changed.
+            its `fit`. Y may have further labels: they come after the others and start at their
+            frequencies. A booster, or a file of `xgboost.Booster.save_model`, knows no names of
+            labels: they have to come in the same order, without others. It is not changed.
 
         Returns
         -------
@@ -252,6 +255,18 @@ class MultiLabelXGBClassifier(SingleBooster, LabelImportances, MultiLabelEstimat
         with side_by_side(params[0].get("nthread")):
             train_on_all_rows(models, data, params)
         return models
+
+    def _continue_fit(self, earlier: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        data = super()._continue_fit(earlier, X, Y, sample_weight)
+        if self.n_labels_ > earlier.n_labels_:
+            unknown = unknown_labels(data.Y, data.sample_weight)
+            unknown[: earlier.n_labels_] = False  # these stay as they were
+            if unknown.any():
+                self._settle_unknown(data, unknown)
+        return data
+
+    def _form_after(self, earlier: Any, Y: Any) -> LabelForm:
+        return with_later_labels(earlier._output_form, Y)
 
     @property
     def _n_outputs(self) -> int:

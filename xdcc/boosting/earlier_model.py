@@ -58,12 +58,14 @@ def check_belongs(booster: xgb.Booster, estimator: "SingleBooster") -> None:
     Their numbers have to be equal, and the features' names, if both have names. There must not be
     categories, which a booster knows only by their codes.
     """
-    n_features, n_outputs = booster.num_features(), _n_outputs(booster)
-    if (n_features, n_outputs) != (estimator.n_features_in_, estimator._n_outputs):
+    n_features, n_trained = booster.num_features(), n_outputs(booster)
+    if (n_features, n_trained) != (estimator.n_features_in_, estimator._n_outputs):
         what = estimator._outputs_are
+        adds_labels = what == "labels" and n_trained < estimator._n_outputs
         raise ValueError(
-            f"xgb_model was trained on {n_features} features and {n_outputs} {what}, but X has "
+            f"xgb_model was trained on {n_features} features and {n_trained} {what}, but X has "
             f"{estimator.n_features_in_} features and Y {estimator._n_outputs} {what}."
+            + (" To add labels, pass the fitted estimator as xgb_model." if adds_labels else "")
         )
     names = list(getattr(estimator, "feature_names_in_", ()))
     known = booster.feature_names
@@ -85,6 +87,7 @@ def _learner(booster: xgb.Booster) -> dict[str, Any]:
     return learner
 
 
-def _n_outputs(booster: xgb.Booster) -> int:
+def n_outputs(booster: xgb.Booster) -> int:
+    """Return the number of labels, targets or classes that a booster predicts."""
     param = _learner(booster)["learner_model_param"]
     return max(int(param["num_target"]), int(param["num_class"]))

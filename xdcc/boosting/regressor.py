@@ -25,7 +25,7 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.frames import as_pandas
-from xdcc.base.label_rows import LabelRows, check_weight, labels_in_order
+from xdcc.base.label_rows import LabelRows, check_weight, column_names, labels_in_order
 from xdcc.base.learned import Learned
 from xdcc.base.output_form import TargetForm
 from xdcc.base.state_checks import require
@@ -390,18 +390,13 @@ default="reg:squarederror"
     def _check_Y(self, Y: Any) -> FitData:
         Y = as_pandas(Y, "Y")
         rows = _target_rows(Y)
-        if hasattr(Y, "columns"):
-            names = [str(name) for name in Y.columns]
-        elif getattr(Y, "name", None) is not None:
-            names = [str(Y.name)]
-        else:
-            names = [f"target_{j}" for j in range(rows.shape[1])]
+        names = column_names(Y, rows.shape[1], "target")
         form = TargetForm(
-            np.array(names, dtype=object),
+            names,
             is_named=hasattr(Y, "columns"),
             is_single=len(LabelRows(Y).shape) == 1,
         )
-        return FitData(None, self._targets(rows, names, "y"), None, output_form=form)
+        return FitData(None, self._targets(rows, names.tolist(), "y"), None, output_form=form)
 
     def _check_weight(self, sample_weight: Any, n_samples: int) -> NDArray[Any] | None:
         form = self._output_form

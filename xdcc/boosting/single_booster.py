@@ -25,9 +25,15 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.state_checks import check_boosters, require
 from xdcc.base.stored_types import OPTIONAL
 from xdcc.base.threads import n_threads
-from xdcc.boosting.earlier_model import check_belongs, check_objectives, earlier_booster
+from xdcc.boosting.earlier_model import (
+    check_belongs,
+    check_objectives,
+    earlier_booster,
+    n_outputs,
+)
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
+from xdcc.boosting.later_labels import with_later_labels
 from xdcc.boosting.out_of_fold import binned_matrices
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import Layout
@@ -241,6 +247,8 @@ class SingleBooster(PredictsByKernel[BoosterPredictor], TreeBoosterEstimator):
         with xgb.config_context(verbosity=params.get("verbosity", verbosity)):
             check_eval_metric(metrics, objective, self._examples_of_y(), is_measured=bool(eval_set))
             params = self._settled(params, data, train)
+            if start is not None and n_outputs(start) < self._n_outputs:
+                start = with_later_labels(start, data, params)
             if metrics:
                 params["eval_metric"] = metrics
             self.booster_ = self._boosted(

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.label_words import LABEL_WORDS, label_of_word
 from xdcc.data.arff_text import (
     ArffError,
     Attribute,
@@ -32,9 +33,6 @@ from xdcc.data.arff_text import (
     split_cells,
     unquote,
 )
-
-#: Allowed categories of labels, in lower case.
-LABEL_VALUES = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
 
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CATEGORIES_IN_MESSAGE = 10
@@ -79,11 +77,11 @@ class AttributeReader:
             }.__getitem__
 
     def _label_value(self, category: str) -> float:
-        value = LABEL_VALUES.get(category.lower())
+        value = label_of_word(category)
         if value is None:
             raise self.attribute.error(
                 f"the label {self.attribute.name!r} has the category {category!r}; the categories "
-                "of a label are 0 and 1 (or false and true)"
+                f"of a label are 0 and 1, or others of {LABEL_WORDS}"
             )
         return value
 

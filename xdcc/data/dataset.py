@@ -84,7 +84,8 @@ class MultiLabelDataset:
         frame : DataFrame
             A frame of pandas, Polars, PyArrow or any other library that estimators accept.
         labels : sequence of str
-            The label columns. Values are 0, 1, false, true, or missing if unknown.
+            The label columns. Values are 0, 1, words such as yes and no, or
+            missing if unknown.
         ignore : sequence of str, default=()
             Columns that are neither labels nor features, such as identifiers; they are `dropped`.
         name : str, default="frame"

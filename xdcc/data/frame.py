@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.categories import holds_dates
 from xdcc.base.frames import as_pandas
-from xdcc.data.arff_rows import LABEL_VALUES
+from xdcc.base.label_words import LABEL_WORDS, label_of_word
 
 _MOST_NAMES = 20
 """A text column with more distinct values is not categorical if they exceed half of the rows."""
@@ -112,11 +112,11 @@ def _label_column(column: pd.Series) -> NDArray[np.float64]:
     for row, value in enumerate(column):
         if pd.isna(value):
             continue
-        text = str(value).lower().removesuffix(".0")
-        if text not in LABEL_VALUES:
+        label = label_of_word(str(value).removesuffix(".0"))
+        if label is None:
             raise ValueError(
-                f"the label {column.name!r} of row {row} is {value!r}; expected 0, 1, false, true, "
-                "or a missing value if unknown"
+                f"the label {column.name!r} of row {row} is {value!r}; expected {LABEL_WORDS}, or "
+                "a missing value if unknown"
             )
-        found[row] = LABEL_VALUES[text]
+        found[row] = label
     return found

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from xdcc.base.contributions import Contributions
 from xdcc.base.documentation import documented
@@ -165,7 +166,15 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
     estimator_: MultiLabelXGBClassifier = learned()
     report_: dict[str, list[Any]] = learned()
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        X_unlabelled: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Train the teacher, and distil it.
 
         {takes_data}
@@ -173,6 +182,9 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
 optional
             Further rows, without labels, for the student. Rows as those that will be predicted are
             better than generated ones.
+        groups : array-like of shape (n_samples,), optional
+            Group of each row, such as a patient: all rows of a group are held out, or none. The
+            teacher's `fit` receives them if it takes them.
 
         Returns
         -------
@@ -193,15 +205,15 @@ optional
                 "estimator=None: fit needs the teacher to train. Use xdcc.distil for a fitted one."
             )
         teacher = clone(self.estimator)
-        if sample_weight is None:
-            teacher.fit(X, Y)
-        else:
-            teacher.fit(X, Y, sample_weight=sample_weight)
-        asked = Teacher(teacher)
-        return self._learn_from_teacher(asked, asked.data(X, Y, sample_weight), X_unlabelled)
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if groups is not None and has_fit_parameter(teacher, "groups"):
+            given["groups"] = groups
+        asked = Teacher(teacher.fit(X, Y, **given))
+        data = asked.data(X, Y, sample_weight)
+        return self._learn_from_teacher(asked, data, X_unlabelled, groups)
 
     def _learn_from_teacher(
-        self, teacher: Teacher, data: FitData, X_unlabelled: Any = None
+        self, teacher: Teacher, data: FitData, X_unlabelled: Any = None, groups: Any = None
     ) -> Self:
         """Train the student of a fitted teacher, on the checked rows that it was trained on."""
         require_plugin(type(self).__name__)
@@ -214,7 +226,7 @@ optional
         if X_unlabelled is not None:
             unlabelled = form.check(X_unlabelled, type(self).__name__)
         proba = teacher.proba_of_training_rows(data.X, n_labels)
-        held_out = rows_to_hold_out(teacher, data, proba, seed)
+        held_out = rows_to_hold_out(teacher, data, proba, groups, seed)
         constant = teacher.constant(data)
         generation = Generation(self._copies(data.X), self.exchange, self.generated_weight, seed)
         with side_by_side(self.n_jobs):
@@ -318,6 +330,7 @@ def distil(
     sample_weight: Any = None,
     *,
     X_unlabelled: Any = None,
+    groups: Any = None,
     **params: Any,
 ) -> DistilledClassifier:
     """Train one booster that predicts as a fitted model does (knowledge distillation).
@@ -338,6 +351,9 @@ optional
     X_unlabelled : array-like, sparse matrix or DataFrame of shape (n_rows, n_features), optional
         Further rows, without labels. Rows as those that will be predicted are better than
         generated ones.
+    groups : array-like of shape (n_samples,), optional
+        Group of each row, such as a patient: all rows of a group are held out, or none. By default,
+        the first fold of the teacher's is held out.
     **params
         Parameters of :class:`~xdcc.distillation.DistilledClassifier`, except `estimator`.
 
@@ -372,4 +388,5 @@ optional
     student = DistilledClassifier(**params)
     student._check_params()
     teacher = Teacher(model)
-    return student._learn_from_teacher(teacher, teacher.data(X, Y, sample_weight), X_unlabelled)
+    data = teacher.data(X, Y, sample_weight)
+    return student._learn_from_teacher(teacher, data, X_unlabelled, groups)

@@ -8,7 +8,7 @@ the boosters of each round. In a round with several boosters, probabilities are 
 not additive; the SHAP values are those of the mean margin.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,11 @@ class ShapValues:
     feature_names : list of str
         Names of the features.
     label_names : list of str
-        Names of the labels, both predicted and propagated.
+        Names of the predicted labels.
     round : int or None
         The explained round, from 1; None if each label is explained by the round that decided it.
+    propagated_names : list of str
+        Names of the propagated labels, none unless the model is a chain.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class ShapValues:
     feature_names: list[str]
     label_names: list[str]
     round: int | None
+    propagated_names: list[str] = field(default_factory=list)
 
     @property
     def of_features(self) -> NDArray[np.float32]:
@@ -80,10 +83,18 @@ class ShapValues:
         """Contributions of the propagated labels, (n_samples, n_labels, n_propagated)."""
         return self.values[:, :, len(self.feature_names) : -1]
 
-    @property
-    def propagated_names(self) -> list[str]:
-        """Names of the propagated labels: all labels, or none for a single booster."""
-        return self.label_names[: self.of_labels.shape[2]]
+    def of_label(self, name: str) -> "ShapValues":
+        """Return the values of one predicted label; a ValueError says if there is none.
+
+        Examples
+        --------
+        >>> values = ShapValues(np.array([[[0.5, -1.0], [0.0, 2.0]]]), ["x0"], ["y0", "y1"], 1)
+        >>> values.of_label("y1").values
+        array([[[0., 2.]]])
+        """
+        check_domain("label", name, Choice(tuple(self.label_names)))
+        at = self.label_names.index(name)
+        return replace(self, values=self.values[:, [at]], label_names=[name])
 
     @property
     def bias(self) -> NDArray[np.float32]:
@@ -145,7 +156,9 @@ class ShapValues:
 
 
 @documented_explanation
-def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -> ShapValues:
+def shap_values(
+    model: MultiLabelEstimator, X: Any, round_: int | None = None, *, label: str | None = None
+) -> ShapValues:
     """Explain the predictions of a model by SHAP values.
 
     The computation needs memory for n_samples * n_labels * (n_features + n_propagated + 1) numbers,
@@ -161,6 +174,8 @@ def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -
     round_ : int, optional
         The round of a chain to explain, from 1. By default, each label of a row is explained by the
         round that propagated it, or by the last round of the row if it was not propagated.
+    label : str, optional
+        Name of a label: the values of this label only. By default, those of all labels.
 
     Returns
     -------
@@ -177,8 +192,8 @@ def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -
     TypeError
         If the model, or one of its members, cannot be explained; the message names it.
     ValueError
-        If there is no such round, or X is not as described or has a different number of features
-        than in `fit`.
+        If there is no such round or label, or X is not as described or has a different number of
+        features than in `fit`.
 
     Notes
     -----
@@ -203,8 +218,13 @@ def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -
     >>> shap_values(chain.fit(data.X, data.Y), data.X).values.shape
     (100, 3, 8)
     """
-    if not isinstance(model, DynamicChainClassifier | OrderFreeChainClassifier):
-        return _of_additive(model, X, round_)
+    is_chain = isinstance(model, DynamicChainClassifier | OrderFreeChainClassifier)
+    values = _of_chain(model, X, round_) if is_chain else _of_additive(model, X, round_)
+    return values if label is None else values.of_label(label)
+
+
+def _of_chain(model: Any, X: Any, round_: int | None) -> ShapValues:
+    """Explain a chain, round by round."""
     walk = walk_of(model)
     if round_ is not None:
         check_domain("round_", round_, Number(low=1, high=walk.n_rounds, whole=True))
@@ -217,7 +237,7 @@ def shap_values(model: MultiLabelEstimator, X: Any, round_: int | None = None) -
         elif round_ == here.number:
             values = _of_round(here, walk, model.n_jobs)
             break
-    return ShapValues(values, walk.feature_names, walk.label_names, round_)
+    return ShapValues(values, walk.feature_names, walk.label_names, round_, walk.propagated_names)
 
 
 def _of_additive(model: Any, X: Any, round_: int | None) -> ShapValues:
