@@ -13,8 +13,8 @@ DEFAULTS = xgboost.get_config()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup():
+def pytest_runtest_setup() -> None:
     """Undo what a test has set, and let Dask take an hour, as it does under a debugger."""
     xgboost.set_config(**DEFAULTS)
     if dask_tests := sys.modules.get("distributed.utils_test"):
-        dask_tests.is_debugging = lambda: True
+        vars(dask_tests)["is_debugging"] = lambda: True
