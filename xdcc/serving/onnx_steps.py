@@ -29,7 +29,7 @@ class Columns(NamedTuple):
     """A matrix of the graph, its type, and where its columns come from."""
 
     name: str
-    dtype: Any
+    dtype: type[np.floating]
     sources: Sources
 
 
@@ -91,7 +91,7 @@ class StepsGraph:
             case Imputer():
                 return self._impute(step, X)
             case Codes():
-                return Columns(self._encode(step, X), step.codes[0].dtype, _computed(step.n_out))
+                return Columns(self._encode(step, X), step.codes[0].dtype.type, _computed(step.n_out))
             case OneHot():
                 return self._one_hot(step, X)
             case SideBySide():
@@ -101,7 +101,7 @@ class StepsGraph:
 
     def _scale(self, step: Scaler, X: Columns) -> Columns:
         graph, found = self._graph, X.name
-        dtype = X.dtype if step.rounds else np.float64
+        dtype: type[np.floating] = X.dtype if step.rounds else np.float64
         for name, constants in step.operations:
             found, of = self._cast(found, X.dtype, dtype), graph.constant(constants, dtype)
             if name in _BOUNDS:
@@ -161,10 +161,10 @@ class StepsGraph:
         if is_error.any():  # beyond the table, where a runtime reports an error
             bounded = np.where(is_error, codes.n_rows, np.arange(codes.n_rows))
             rows = graph.add("Gather", graph.constant(bounded, np.int64), rows)
-        return str(graph.add("Gather", graph.constant(made, step.codes[0].dtype), rows))
+        return str(graph.add("Gather", graph.constant(made, step.codes[0].dtype.type), rows))
 
     def _one_hot(self, step: OneHot, X: Columns) -> Columns:
-        graph, dtype = self._graph, step.places.codes[0].dtype
+        graph, dtype = self._graph, step.places.codes[0].dtype.type
         places = graph.cast(self._encode(step.places, X), np.int64)
         last = graph.constant(step.n_out, np.int64)  # for what has no column
         no_place = graph.add("Less", places, graph.constant(0, np.int64))
@@ -186,13 +186,13 @@ class StepsGraph:
     def _joined(self, parts: Sequence[Columns]) -> Columns:
         if len(parts) == 1:
             return parts[0]
-        dtype = np.result_type(*(part.dtype for part in parts))
+        dtype = np.result_type(*(part.dtype for part in parts)).type
         names = [self._cast(part.name, part.dtype, dtype) for part in parts]
         sources = np.concatenate([part.sources for part in parts])
         return Columns(self._graph.add("Concat", *names, axis=1), dtype, sources)
 
-    def _cast(self, name: str, dtype: Any, to: Any) -> str:
-        return name if np.dtype(dtype) == np.dtype(to) else self._graph.cast(name, to)
+    def _cast(self, name: str, dtype: type[np.floating], to: type[np.floating]) -> str:
+        return name if dtype is to else self._graph.cast(name, to)
 
 
 class _Reads:
