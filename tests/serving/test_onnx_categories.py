@@ -142,7 +142,7 @@ def test_many_sets_of_many_categories():
     """Sets fill several blocks of a table, whose rows are shared by categories."""
     rng = np.random.default_rng(1)
     code = rng.integers(0, 500, 3000)
-    X = pd.DataFrame({"of": pd.Categorical([f"{each}" for each in code])})
+    X = pd.DataFrame({"of": pd.Categorical([f"{each}" for each in code]), "number": 0.0})
     Y = (rng.normal(size=(500, 3))[code] > 0).astype(int)
     for model in (booster(max_cat_threshold=500), trees(min_samples_leaf=1)):
         model.fit(X, Y)
@@ -157,15 +157,22 @@ def test_codes_are_described(table):
     found = properties_of(to_onnx(model))
     assert found["feature_names"] == ["number", *SIZES, "year", "id"]
     assert list(found["categories"]) == [*SIZES, "year", "id"]
-    assert found["categories"]["small"] == {
-        "values": ["small 0", "small 1"],
-        "codes": [0, 1],
-        "unknown": None,
-    }
-    assert found["categories"]["year"]["values"] == [1999, 2001]
+    years = found["categories"]["year"]
+    assert (years["values"], years["codes"]) == ([1999, 2001], [0, 1])
+    towns = found["categories"]["town"]
+    assert towns["unknown"] == model.unknown_codes_[3]
+    assert towns["codes"] == model.category_codes_[3].tolist()
+    assert len(set(towns["codes"])) < len(towns["values"]) == len(model.categories_[3])  # some rare
     assert found["categories"]["id"] == {"values": [], "codes": [], "unknown": None}
-    X_new = X[:50].assign(id="another")
-    assert_same(run_onnxruntime, model, X_new)
+    assert_same(run_onnxruntime, model, X[:50].assign(id="another"))
+
+
+@pytest.mark.parametrize(("unknown", "code"), [("missing", None), ("error", "error")])
+def test_other_meanings_of_unknown_categories(table, unknown, code):
+    model = booster(unknown_categories=unknown).fit(table.X, table.Y)
+    columns = properties_of(to_onnx(model))["categories"]
+    assert {column["unknown"] for column in columns.values()} == {code}
+    assert_same(run_onnxruntime, model, table.X_new if unknown == "missing" else table.X)
 
 
 def test_what_cannot_be_exported_is_named(table):

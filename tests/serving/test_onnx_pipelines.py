@@ -131,6 +131,15 @@ def test_columns_without_names(run):
     np.testing.assert_allclose(proba, pipeline.predict_proba(new), atol=1e-6)
 
 
+def test_an_encoder_without_columns(run):
+    frame = table(0).assign(same="a")
+    columns = make_column_transformer(
+        (OneHotEncoder(drop="first"), ["same"]), (SimpleImputer(), ["size"])
+    )
+    pipeline = make_pipeline(columns, booster()).fit(frame, labels_of(frame))
+    assert_same(run, pipeline, frame)
+
+
 def test_targets_and_classes(run):
     frame = table(0)
     columns = make_column_transformer((SimpleImputer(), ["size"]), ("passthrough", ["height"]))

@@ -24,7 +24,7 @@ _BEFORE, _AFTER = 2, 1
 and for all larger ones."""
 
 
-class Codes(NamedTuple):
+class CodeRows(NamedTuple):
     """Columns of X that have categories.
 
     Attributes
@@ -50,26 +50,28 @@ class Codes(NamedTuple):
         return [missing, other, *categories, *[other] * n_others]
 
 
-def add_codes(graph: Graph, X: str, n_categories: Mapping[int, int]) -> Codes:
-    """Add the rows of codes, float32, in columns of X that have so many categories."""
-    columns, size = np.array(list(n_categories.items())).T
+def add_codes(
+    graph: Graph,
+    codes: str,
+    n_categories: Mapping[int, int],
+    dtype: type[np.floating] = np.float32,
+) -> CodeRows:
+    """Add the rows of codes, of a type and of shape (n_samples, n_columns).
+
+    `n_categories` has the number of categories of each of these columns.
+    """
+    size = np.array(list(n_categories.values()))
     length = size + _BEFORE + _AFTER
     begin = np.cumsum(length) - length
-    codes = graph.add("Gather", X, graph.constant(columns, np.int64), axis=1)
-    least, missing = (graph.constant(value, np.float32) for value in (1 - _BEFORE, -_BEFORE))
-    bounded = graph.add("Max", graph.add("Min", codes, graph.constant(size, np.float32)), least)
+    least, missing = (graph.constant(value, dtype) for value in (1 - _BEFORE, -_BEFORE))
+    bounded = graph.add("Max", graph.add("Min", codes, graph.constant(size, dtype)), least)
     bounded = graph.add("Where", graph.add("IsNaN", codes), missing, bounded)
     rows = graph.add("Add", graph.cast(bounded, np.int64), graph.constant(begin + _BEFORE))
-    slices = {
-        column: slice(first, end)
-        for column, first, end in zip(
-            columns.tolist(), begin.tolist(), (begin + length).tolist(), strict=True
-        )
-    }
-    return Codes(rows, slices, int(length.sum()))
+    slices = map(slice, begin.tolist(), (begin + length).tolist())
+    return CodeRows(rows, dict(zip(n_categories, slices, strict=True)), int(length.sum()))
 
 
-def add_set_tests(graph: Graph, codes: Codes | None, layout: Layout) -> tuple[list[str], Layout]:
+def add_set_tests(graph: Graph, codes: CodeRows | None, layout: Layout) -> tuple[list[str], Layout]:
     """Replace the sets of a flat model by features.
 
     Returns matrices, float32, that have to follow the features of the model; and the model, whose

@@ -1,8 +1,9 @@
 """``to_onnx``: a model as operators of ONNX, from X to labels.
 
 What is converted is the flat form of a model: the predictor of an estimator, or the arrays of one
-without. ``onnx_layout.py`` and ``onnx_chain.py`` have the operators for arrays, ``onnx_rules.py``
-those for decision rules.
+without. ``onnx_layout.py`` and ``onnx_chain.py`` have the operators for arrays,
+``onnx_categories.py`` those for categories, ``onnx_rules.py`` those for decision rules.
+``onnx_input.py`` has the input, ``onnx_steps.py`` the steps of a pipeline before the model.
 """
 
 import json
@@ -128,13 +129,13 @@ def to_onnx(model: Any) -> Any:
     check_is_fitted(estimator)
     steps = compile_steps(model) if type(model) is Pipeline else None
     graph = Graph()
-    values, properties = add_input(graph, estimator._input_form, steps)
+    values, of_input = add_input(graph, estimator._input_form, steps)
     found = _all_outputs(estimator, graph, values)
     for name, (value, n_columns) in found.items():
         graph.output(name, value, _TYPES[name], n_columns)
     n_outputs = max(n_columns for _, n_columns in found.values())
     label_names = estimator._output_form.column_names(2, n_outputs)
-    properties["label_names"] = json.dumps([str(name) for name in label_names])
+    properties = {"label_names": json.dumps([str(name) for name in label_names])} | of_input
     return graph.model(type(estimator).__name__, version("xdcc"), properties)
 
 
@@ -146,7 +147,8 @@ def _all_outputs(model: Any, graph: Graph, values: str) -> Outputs:
         of_boosters = graph.add("Where", graph.add("Equal", values, zero), missing, values)
     if model._input_form.categories:
         sizes = {column: len(of) for column, of in model._input_form.categories.items()}
-        codes = add_codes(graph, values, sizes)
+        columns = graph.constant(list(sizes), np.int64)
+        codes = add_codes(graph, graph.add("Gather", values, columns, axis=1), sizes)
     X = Features(values, of_boosters, codes)
     if not isinstance(model, ThresholdClassifier):
         return _outputs_of(model, graph, X)

@@ -22,7 +22,7 @@ def add_input(graph: Graph, form: InputForm, steps: Steps | None) -> tuple[str, 
     """
     if steps is None:
         values = graph.input("X", np.float32, form.n_features)
-        columns = {at: _column(codes, None) for at, codes in form._codes.items()}
+        columns = {at: _column(codes, _unknown(form, at)) for at, codes in form._codes.items()}
         return values, _properties(form, columns)
     of_steps = StepsGraph(graph, steps)
     values = of_steps.add(graph.input("X", np.float64, steps.input_form.n_features))
@@ -30,6 +30,13 @@ def add_input(graph: Graph, form: InputForm, steps: Steps | None) -> tuple[str, 
     for at, codes in of_steps.vocabulary.items():
         columns[at] = _column(codes, "error" if at in of_steps.rejects else len(codes))
     return values, _properties(steps.input_form, columns)
+
+
+def _unknown(form: InputForm, column: int) -> int | str | None:
+    if form.unknown_categories == "error" and form._codes[column]:
+        return "error"
+    code = form.code_of_unknown(column)
+    return None if np.isnan(code) else int(code)
 
 
 def _column(codes: Mapping[Any, float], unknown: int | str | None) -> Column:

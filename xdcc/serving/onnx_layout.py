@@ -13,7 +13,7 @@ from scipy import sparse
 
 from xdcc.base.margins import LIMITS
 from xdcc.prediction.layout import Floats, Ints, Layout, LinearPart, TreePart
-from xdcc.serving.onnx_categories import Codes, add_set_tests
+from xdcc.serving.onnx_categories import CodeRows, add_set_tests
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_trees import Nodes, add_trees, known_shares, read_trees
 
@@ -27,13 +27,13 @@ class Features(NamedTuple):
         What forests and linear models take.
     of_boosters : str
         What boosters take: if they were trained on a sparse X, zeros are missing values.
-    codes : Codes or None
+    codes : CodeRows or None
         Columns with categories, if there are any.
     """
 
     values: str
     of_boosters: str
-    codes: Codes | None = None
+    codes: CodeRows | None = None
 
 
 def add_layout(graph: Graph, X: Features, layout: Layout) -> str:

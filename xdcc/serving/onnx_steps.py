@@ -91,7 +91,10 @@ class StepsGraph:
             case Imputer():
                 return self._impute(step, X)
             case Codes():
-                return Columns(self._encode(step, X), step.codes[0].dtype.type, _computed(step.n_out))
+                rows, table = self._table(step, X)
+                dtype = step.codes[0].dtype.type
+                found = self._graph.add("Gather", self._graph.constant(table, dtype), rows)
+                return Columns(found, dtype, _computed(step.n_out))
             case OneHot():
                 return self._one_hot(step, X)
             case SideBySide():
@@ -138,15 +141,14 @@ class StepsGraph:
         codes = self.vocabulary[source]
         return codes.setdefault(value, len(codes))
 
-    def _encode(self, step: Codes, X: Columns) -> str:
-        """Replace the codes of X by those of an encoder."""
-        graph = self._graph
-        sources = X.sources.tolist()
+    def _table(self, step: Codes, X: Columns) -> tuple[str, NDArray[np.float64]]:
+        """Return rows of a table for the codes of X, and the table: the codes of an encoder."""
+        graph, sources = self._graph, X.sources.tolist()
         for source, categories in zip(sources, step.categories, strict=True):
             for value in categories.tolist():
                 self._number(source, value)
         sizes = {i: len(self.vocabulary[source]) for i, source in enumerate(sources)}
-        codes = add_codes(graph, self._cast(X.name, X.dtype, np.float32), sizes)
+        codes = add_codes(graph, X.name, sizes, X.dtype)
         made, is_error = np.zeros(codes.n_rows), np.zeros(codes.n_rows, bool)
         for i, source in enumerate(sources):
             table, unknown = step._tables[i], step.unknown[i]
@@ -157,23 +159,21 @@ class StepsGraph:
             made[codes.of_column[i]] = [0 if value is None else value for value in found]
             if unknown is None:
                 self.rejects.add(source)
-        rows = codes.rows
-        if is_error.any():  # beyond the table, where a runtime reports an error
-            bounded = np.where(is_error, codes.n_rows, np.arange(codes.n_rows))
-            rows = graph.add("Gather", graph.constant(bounded, np.int64), rows)
-        return str(graph.add("Gather", graph.constant(made, step.codes[0].dtype.type), rows))
+        if not is_error.any():
+            return codes.rows, made
+        # Rows beyond the table, for which a runtime reports an error.
+        bounded = np.where(is_error, codes.n_rows, np.arange(codes.n_rows))
+        return graph.add("Gather", graph.constant(bounded, np.int64), codes.rows), made
 
     def _one_hot(self, step: OneHot, X: Columns) -> Columns:
         graph, dtype = self._graph, step.places.codes[0].dtype.type
-        places = graph.cast(self._encode(step.places, X), np.int64)
-        last = graph.constant(step.n_out, np.int64)  # for what has no column
-        no_place = graph.add("Less", places, graph.constant(0, np.int64))
-        places = graph.add("Where", no_place, last, places)
-        zeros = graph.full(X.name, np.zeros(step.n_out + 1, dtype))
-        ones = graph.full(X.name, np.ones(step.n_in, dtype))
-        found = graph.add("ScatterElements", zeros, places, ones, axis=1)
-        begin, end, axis = (graph.constant([each], np.int64) for each in (0, step.n_out, 1))
-        found = graph.add("Slice", found, begin, end, axis)
+        rows, place = self._table(step.places, X)
+        if step.n_out == 0:
+            return self._some(X, np.empty(0, np.int64))
+        at = graph.add("Gather", graph.constant(np.maximum(place, 0), np.int64), rows)
+        ones = graph.add("Gather", graph.constant(place >= 0, dtype), rows)
+        zeros = graph.full(X.name, np.zeros(step.n_out, dtype))
+        found = graph.add("ScatterElements", zeros, at, ones, axis=1, reduction="add")
         return Columns(found, dtype, _computed(step.n_out))
 
     def _some(self, X: Columns, positions: NDArray[np.integer]) -> Columns:
