@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.serving.mixed_models import Models
+from tests.serving.onnx_runs import run_onnxruntime, run_reference
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 
@@ -49,6 +50,11 @@ class Rows:
 @pytest.fixture(scope="session")
 def rows():
     return Rows()
+
+
+@pytest.fixture(params=[run_onnxruntime, run_reference])
+def run(request):
+    return request.param
 
 
 @pytest.fixture(scope="session")

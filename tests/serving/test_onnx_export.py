@@ -5,7 +5,6 @@ to the threshold: mean frequencies of extra trees are often exactly one half.
 """
 
 import copy
-import json
 import sys
 from dataclasses import replace
 
@@ -31,6 +30,7 @@ from tests.serving.mixed_models import (
     two_levels,
     with_constant,
 )
+from tests.serving.onnx_runs import assert_same, properties_of, run_onnxruntime
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.margins import margins_of
@@ -54,41 +54,6 @@ from xdcc.serving.onnx_layout import Features
 from xdcc.serving.onnx_rules import add_rule
 
 onnx = pytest.importorskip("onnx")
-
-
-def run_onnxruntime(proto, inputs):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    used = {name for node in proto.graph.node for name in node.input}
-    assert {constant.name for constant in proto.graph.initializer} <= used  # else it warns
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
-    return session.run(None, inputs)
-
-
-def run_reference(proto, inputs):
-    from onnx.reference import ReferenceEvaluator
-
-    return ReferenceEvaluator(proto).run(None, inputs)
-
-
-@pytest.fixture(params=[run_onnxruntime, run_reference])
-def run(request):
-    return request.param
-
-
-def assert_same(run, model, X, dense=None):
-    inputs = {"X": X if dense is None else dense}
-    labels, proba, margins = run(to_onnx(model), inputs)
-    checked = model._check_X(X)
-    expected = np.asarray(model._proba(checked))
-    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(margins, model._margins(checked), rtol=2e-7, atol=2e-7)
-    tie = np.abs(expected - 0.5) < 1e-6 if not hasattr(model, "rule_") else False
-    assert (labels.dtype, proba.dtype, margins.dtype) == (np.int64, np.float32, np.float32)
-    np.testing.assert_array_equal(
-        np.where(tie, -1, labels), np.where(tie, -1, model._labels(checked))
-    )
 
 
 @pytest.mark.parametrize("name", OF_BOOSTERS + OTHERS)
@@ -317,24 +282,8 @@ def test_what_the_model_says_of_itself(mixed_models, rows):
     }
     table = pd.DataFrame(rows.X, columns=list("abcde"))
     Y = pd.DataFrame(rows.Y, columns=list("wxyz"))
-    found = to_onnx(booster().fit(table, Y)).metadata_props
-    properties = {entry.key: json.loads(entry.value) for entry in found}
+    properties = properties_of(to_onnx(booster().fit(table, Y)))
     assert properties == {"label_names": list("wxyz"), "feature_names": list("abcde")}
-
-
-def test_categories_are_named(rows, mixed_models):
-    table = pd.DataFrame({"size": rows.X[:, 0], "colour": pd.Categorical(["red", "blue"] * 60)})
-    for model in (booster(), trees(), LogisticLabels(C=1.0), tuned(booster())):
-        with pytest.raises(TypeError, match=r"^The column 'colour' of X is categorical"):
-            to_onnx(model.fit(table, rows.Y))
-    mixture = mixed(mixed_models["mixture"], tuned(booster()).fit(table, with_constant(rows.Y)))
-    mixture.stacked_ = mixed_models["two levels"].stacked_
-    with pytest.raises(TypeError, match=r"^The column 'colour' of X is categorical"):
-        to_onnx(mixture)
-    X = np.column_stack((rows.X[:, 0], np.arange(120) % 3))
-    Y = np.column_stack((rows.Y, X[:, 1] == 1))
-    with pytest.raises(TypeError, match=r"^SketchedExtraTreesClassifier has no form.*categorical_"):
-        to_onnx(trees(categorical_features=[1]).fit(X, Y))
 
 
 class Likeliest(Rule):

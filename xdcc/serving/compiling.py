@@ -46,14 +46,7 @@ def n_jobs_of(model: Any) -> int | None:
 
 def _of_pipeline(pipeline: Pipeline) -> CompiledParts:
     """Compile the steps of a pipeline and its last one."""
-    steps, parts = compile_steps(pipeline), compile_model(pipeline.steps[-1][1])
-    if steps is not None and parts.input_form.categories is not None:
-        raise TypeError(
-            "CompiledModel cannot compile the steps of a pipeline that leave columns of pandas' "
-            "dtype category unchanged. Compile its last step, pipeline[-1], and give it what the "
-            "others make of X."
-        )
-    return replace(parts, steps=steps)
+    return replace(compile_model(pipeline.steps[-1][1]), steps=compile_steps(pipeline))
 
 
 def _check_is_flat(predictor: Any) -> None:

@@ -27,15 +27,23 @@ from xdcc.base.input_form import InputForm
 from xdcc.serving.compiled_pipeline import Steps
 from xdcc.serving.compiled_steps import Codes, Imputer, OneHot, Scaler, SideBySide
 
+_INSTEAD = "Use its last step, pipeline[-1], and give it what the others make of X."
+
 
 def compile_steps(pipeline: Pipeline) -> Steps | None:
     """Compile the steps before the last one; None if they leave X unchanged.
 
-    Raises a TypeError that names a step that cannot be compiled, and its class.
+    Raises a TypeError that names a step that cannot be compiled, and its class; and if columns
+    with categories reach the last step.
     """
     steps, _ = _compiled_pipeline(pipeline.steps[:-1], "", False)
     if not steps:
         return None
+    if hasattr(pipeline.steps[-1][1], "categories_"):
+        raise TypeError(
+            "The steps of the pipeline cannot be compiled: they leave columns of pandas' dtype "
+            f"category unchanged. {_INSTEAD}"
+        )
     names = getattr(pipeline, "feature_names_in_", None)
     form = InputForm(pipeline.n_features_in_, None if names is None else names.astype(object))
     return Steps(form, steps)
@@ -79,8 +87,8 @@ def _is_identity(step: Any) -> bool:
 
 def _refused(name: str, step: Any, reason: str) -> TypeError:
     return TypeError(
-        f"CompiledModel cannot compile the step {name!r} ({type(step).__name__}) of a pipeline: "
-        f"{reason}. Compile its last step, pipeline[-1], and give it what the others make of X."
+        f"The step {name!r} ({type(step).__name__}) of the pipeline cannot be compiled: {reason}. "
+        f"{_INSTEAD}"
     )
 
 

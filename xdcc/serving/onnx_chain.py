@@ -7,6 +7,7 @@ single precision, the logistic function step by step as ``plugins/multilabel`` d
 import numpy as np
 
 from xdcc.prediction.layout import ChainPart, Layout
+from xdcc.serving.onnx_categories import add_set_tests
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_layout import Features, add_booster
 
@@ -24,13 +25,14 @@ def add_chain(graph: Graph, X: Features, layout: Layout) -> str:
     X : Features
         Features of X, without those of the labels.
     layout : Layout
-        A chain, whose trees test numbers only.
+        A chain.
 
     Returns
     -------
     str
         Probabilities, float32 of shape (n_samples, n_labels).
     """
+    sets, layout = add_set_tests(graph, X.codes, layout)
     chain, n_labels = layout.chain, layout.n_outputs
     assert chain is not None
     half = graph.constant(0.5, np.float32)
@@ -41,7 +43,7 @@ def add_chain(graph: Graph, X: Features, layout: Layout) -> str:
         columns = [X.of_boosters, known]
         if chain.end_label:  # whose feature is always missing
             columns.append(graph.full(X.values, np.array([np.nan], np.float32)))
-        joined = graph.add("Concat", *columns, axis=1)
+        joined = graph.add("Concat", *columns, *sets, axis=1)
         of_each = [
             add_logistic(graph, add_booster(graph, Features(joined, joined), layout, part))
             for part in layout.trees[slice(*round_.trees)]

@@ -1,8 +1,9 @@
 """``to_onnx``: a model as operators of ONNX, from X to labels.
 
 What is converted is the flat form of a model: the predictor of an estimator, or the arrays of one
-without. ``onnx_layout.py`` and ``onnx_chain.py`` have the operators for arrays, ``onnx_rules.py``
-those for decision rules.
+without. ``onnx_layout.py`` and ``onnx_chain.py`` have the operators for arrays,
+``onnx_categories.py`` those for categories, ``onnx_rules.py`` those for decision rules.
+``onnx_input.py`` has the input, ``onnx_steps.py`` the steps of a pipeline before the model.
 """
 
 import json
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.estimator import CheckedEstimator
@@ -23,8 +25,11 @@ from xdcc.decision.decision_predictor import DecisionPredictor, EstimatorMargins
 from xdcc.prediction.builder import LayoutBuilder, NotFlat
 from xdcc.prediction.layout import Layout
 from xdcc.prediction.predictors import BoosterPredictor, MixtureMargins
+from xdcc.serving.compiling_steps import compile_steps
+from xdcc.serving.onnx_categories import add_codes
 from xdcc.serving.onnx_chain import add_chain, add_labels
 from xdcc.serving.onnx_graph import Graph
+from xdcc.serving.onnx_input import add_input
 from xdcc.serving.onnx_layout import (
     Features,
     add_affine,
@@ -33,6 +38,7 @@ from xdcc.serving.onnx_layout import (
     add_layout,
     add_log_odds,
     add_logit,
+    with_set_tests,
 )
 from xdcc.serving.onnx_rules import add_rule, add_thresholds
 
@@ -56,7 +62,8 @@ def to_onnx(model: Any) -> Any:
         A fitted MultiLabelXGBClassifier, SketchedExtraTreesClassifier, LogisticLabels or
         DynamicChainClassifier; a TunedDecisionClassifierCV or ThresholdClassifier around one of
         these; a MultiLabelClassifier or a DistilledClassifier; a MultiTargetXGBRegressor or a
-        MultiClassXGBClassifier. It is not changed.
+        MultiClassXGBClassifier. Or a scikit-learn `Pipeline` of one of these, with the steps that
+        :class:`CompiledModel` takes. It is not changed.
 
     Returns
     -------
@@ -71,11 +78,18 @@ def to_onnx(model: Any) -> Any:
         many classes "labels", int64, the position of the class in `classes_`, `(n_samples, 1)`, and
         "probabilities" of the classes, float32.
 
+        Categories are codes in X. The property "categories" has for each such column, by its name
+        or else its position, "values", their "codes", and the code of any "unknown" value: null is
+        NaN, as for a missing value, and "error" means that the model rejects it. A column without
+        values is NaN. Of a pipeline, X is float64, and all columns that an encoder reads have
+        codes.
+
     Raises
     ------
     TypeError
-        If the graph cannot hold the model; the message names what: a category, an order-free
-        chain, the rule "joint_labelset", another estimator.
+        If the graph cannot hold the model; the message names what: an order-free chain, the rule
+        "joint_labelset", another estimator, a step of a pipeline, a column that steps read both as
+        a number and as a category.
     NotFittedError
         Before `fit`.
     ImportError
@@ -109,30 +123,38 @@ def to_onnx(model: Any) -> Any:
     >>> (labels == model.predict(data.X)).all()
     np.True_
     """
-    if not isinstance(model, CheckedEstimator):
-        raise _no_form(model, "it is not an estimator of xdcc")
-    check_is_fitted(model)
-    _refuse_categories(model)
+    estimator = model.steps[-1][1] if type(model) is Pipeline else model
+    if not isinstance(estimator, CheckedEstimator):
+        raise _no_form(estimator, "it is not an estimator of xdcc")
+    check_is_fitted(estimator)
+    steps = compile_steps(model) if type(model) is Pipeline else None
     graph = Graph()
-    values = of_boosters = graph.input("X", np.float32, model.n_features_in_)
-    if model._input_form.is_sparse:
-        zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
-        of_boosters = graph.add("Where", graph.add("Equal", values, zero), missing, values)
-    X = Features(values, of_boosters)
-    if isinstance(model, ThresholdClassifier):
-        found = _outputs_of(model.estimator_, graph, X)
-        proba, n_labels = found["probabilities"]
-        found["labels"] = add_thresholds(graph, proba, model.thresholds_), n_labels
-    else:
-        found = _outputs_of(model, graph, X)
+    values, of_input = add_input(graph, estimator._input_form, steps)
+    found = _all_outputs(estimator, graph, values)
     for name, (value, n_columns) in found.items():
         graph.output(name, value, _TYPES[name], n_columns)
     n_outputs = max(n_columns for _, n_columns in found.values())
-    names = {"label_names": model._output_form.column_names(2, n_outputs)}
-    if hasattr(model, "feature_names_in_"):
-        names["feature_names"] = model.feature_names_in_
-    properties = {key: json.dumps([str(name) for name in each]) for key, each in names.items()}
-    return graph.model(type(model).__name__, version("xdcc"), properties)
+    label_names = estimator._output_form.column_names(2, n_outputs)
+    properties = {"label_names": json.dumps([str(name) for name in label_names])} | of_input
+    return graph.model(type(estimator).__name__, version("xdcc"), properties)
+
+
+def _all_outputs(model: Any, graph: Graph, values: str) -> Outputs:
+    """Add the predictions of a model for features, float32."""
+    of_boosters, codes = values, None
+    if model._input_form.is_sparse:
+        zero, missing = graph.constant(0, np.float32), graph.constant(np.nan, np.float32)
+        of_boosters = graph.add("Where", graph.add("Equal", values, zero), missing, values)
+    if model._input_form.categories:
+        sizes = {column: len(of) for column, of in model._input_form.categories.items()}
+        columns = graph.constant(list(sizes), np.int64)
+        codes = add_codes(graph, graph.add("Gather", values, columns, axis=1), sizes)
+    X = Features(values, of_boosters, codes)
+    if not isinstance(model, ThresholdClassifier):
+        return _outputs_of(model, graph, X)
+    found = _outputs_of(model.estimator_, graph, X)
+    proba, n_labels = found["probabilities"]
+    return found | {"labels": (add_thresholds(graph, proba, model.thresholds_), n_labels)}
 
 
 def _no_form(model: Any, reason: object) -> TypeError:
@@ -140,14 +162,6 @@ def _no_form(model: Any, reason: object) -> TypeError:
         f"{type(model).__name__} has no form as a graph of ONNX ({reason}); to_onnx takes "
         "boosters, extra trees, linear models, dynamic chains, their mixtures and decision rules."
     )
-
-
-def _refuse_categories(model: CheckedEstimator) -> None:
-    """Raise a TypeError that names the first column with categories."""
-    for column in model._input_form.categories or ():
-        names = model._input_form.names
-        named = f"Column {column}" if names is None else f"The column {str(names[column])!r}"
-        raise TypeError(f"{named} of X is categorical: trees of ONNX test numbers only.")
 
 
 def _outputs_of(model: Any, graph: Graph, X: Features) -> Outputs:
@@ -175,6 +189,7 @@ def add_outputs(flat: Any, graph: Graph, X: Features) -> Outputs:
 def _(layout: Layout, graph: Graph, X: Features) -> Outputs:
     if not layout.trees:
         return _of_margins(graph, layout.n_outputs, add_layout(graph, X, layout))
+    X, layout = with_set_tests(graph, X, layout)
     [forest] = layout.trees  # its probabilities are not the logistic function of its log-odds
     proba = add_frequencies(graph, X, layout, forest)
     margins = add_log_odds(graph, proba, layout, forest)
@@ -238,7 +253,7 @@ def _of_labels(n_labels: int, labels: str, proba: str, margins: str) -> Outputs:
 
 def _add_only_booster(graph: Graph, X: Features, predictor: BoosterPredictor) -> str:
     """Add the margins of a single booster, float64."""
-    [layout] = predictor.layouts
+    X, layout = with_set_tests(graph, X, predictor.layouts[0])
     return graph.cast(add_booster(graph, X, layout, layout.trees[0]), np.float64)
 
 

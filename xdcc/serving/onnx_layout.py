@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from xdcc.base.margins import LIMITS
-from xdcc.prediction.layout import Floats, Layout, LinearPart, TreePart
+from xdcc.prediction.layout import Floats, Ints, Layout, LinearPart, TreePart
+from xdcc.serving.onnx_categories import CodeRows, add_set_tests
 from xdcc.serving.onnx_graph import Graph
 from xdcc.serving.onnx_trees import Nodes, add_trees, known_shares, read_trees
 
@@ -26,20 +27,24 @@ class Features(NamedTuple):
         What forests and linear models take.
     of_boosters : str
         What boosters take: if they were trained on a sparse X, zeros are missing values.
+    codes : CodeRows or None
+        Columns with categories, if there are any.
     """
 
     values: str
     of_boosters: str
+    codes: CodeRows | None = None
 
 
 def add_layout(graph: Graph, X: Features, layout: Layout) -> str:
     """Add the margins of a mixture, float64 of shape (n_samples, n_labels)."""
+    of_trees, layout = with_set_tests(graph, X, layout)
     terms = []
     for member in layout.members:
         parts = [
-            add_log_odds(graph, add_frequencies(graph, X, layout, part), layout, part)
+            add_log_odds(graph, add_frequencies(graph, of_trees, layout, part), layout, part)
             if part.is_forest
-            else graph.cast(add_booster(graph, X, layout, part), np.float64)
+            else graph.cast(add_booster(graph, of_trees, layout, part), np.float64)
             for part in layout.trees[slice(*member.trees)]
         ]
         parts += [_add_linear(graph, X, part) for part in layout.linear[slice(*member.linear)]]
@@ -48,6 +53,15 @@ def add_layout(graph: Graph, X: Features, layout: Layout) -> str:
         own = add_affine(graph, mean, member.slope, member.intercept)
         terms.append(graph.add("Mul", own, graph.constant(member.share, np.float64)))
     return add_affine(graph, graph.add("Sum", *terms), layout.slope, layout.intercept)
+
+
+def with_set_tests(graph: Graph, X: Features, layout: Layout) -> tuple[Features, Layout]:
+    """Replace the sets of a flat model by features, see `add_set_tests`."""
+    sets, numeric = add_set_tests(graph, X.codes, layout)
+    if not sets:
+        return X, layout
+    joined = graph.add("Concat", X.values, *sets, axis=1)
+    return Features(joined, joined), numeric  # categories are in a dense X only
 
 
 def add_affine(graph: Graph, margins: str, slope: Floats, intercept: Floats) -> str:
@@ -117,7 +131,7 @@ def _add_shares(
 
 
 def _add_linear(graph: Graph, X: Features, part: LinearPart) -> str:
-    """Add log-odds of a linear part without categories, float64."""
+    """Add log-odds of a linear part, float64."""
     missing = graph.add("IsNaN", X.values)
     fill = graph.constant(part.fill, np.float64)
     complete = graph.add("Where", missing, fill, graph.cast(X.values, np.float64))
@@ -127,13 +141,34 @@ def _add_linear(graph: Graph, X: Features, part: LinearPart) -> str:
         which = graph.constant(marked, np.int64)
         marks = graph.add("Gather", graph.cast(missing, np.float64), which, axis=1)
         complete = graph.add("Concat", complete, marks, axis=1)
-    weight = part.weight.reshape(-1, len(part.intercept))[columns]
-    margins = graph.add("MatMul", complete, graph.constant(weight, np.float64))
+    weight = part.weight.reshape(-1, len(part.intercept))
+    margins = _add_columns(graph, X, part, complete, columns, weight)
     if part.text_like:
         squares = graph.add("Mul", complete, complete)
-        of_columns = graph.constant(part.square[columns, np.newaxis], np.float64)
-        length = graph.add("Sqrt", graph.add("MatMul", squares, of_columns))
+        length = _add_columns(graph, X, part, squares, columns, part.square[:, np.newaxis])
+        length = graph.add("Sqrt", length)
         zero, one = graph.constant(0, np.float64), graph.constant(1, np.float64)
         length = graph.add("Where", graph.add("Greater", length, zero), length, one)
         margins = graph.add("Div", margins, length)
     return str(graph.add("Add", margins, graph.constant(part.intercept, np.float64)))
+
+
+def _add_columns(
+    graph: Graph, X: Features, part: LinearPart, complete: str, columns: Ints, weight: Floats
+) -> str:
+    """Add a weighted sum of columns, those of categories included."""
+    of_numbers = weight[columns]
+    of_numbers[: len(part.n_values)][part.n_values > 0] = 0
+    total = graph.add("MatMul", complete, graph.constant(of_numbers, np.float64))
+    if not part.n_values.any():
+        return str(total)
+    assert X.codes is not None
+    of_codes = np.zeros((X.codes.n_rows, weight.shape[1]))
+    for feature in np.flatnonzero(part.n_values).tolist():
+        first, nothing = part.column[feature], np.zeros(weight.shape[1])
+        of_values = list(weight[first : first + part.n_values[feature]])
+        rows = X.codes.table(feature, missing=nothing, categories=of_values, other=nothing)
+        of_codes[X.codes.of_column[feature]] = rows
+    found = graph.add("Gather", graph.constant(of_codes, np.float64), X.codes.rows)
+    of_categories = graph.add("ReduceSum", found, graph.constant([1], np.int64), keepdims=0)
+    return str(graph.add("Add", total, of_categories))

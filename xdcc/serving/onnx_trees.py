@@ -126,7 +126,7 @@ def read_trees(
     Parameters
     ----------
     layout : Layout
-        The flat model, whose trees test numbers only: ONNX has no sets of categories.
+        The flat model, whose trees test numbers only.
     part : TreePart
         One of its `trees`.
 
