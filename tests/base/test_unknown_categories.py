@@ -110,6 +110,17 @@ def test_rare_categories_share_a_code() -> None:
         np.testing.assert_array_equal(form.check(frame, "Model")[:, 0], [0, 1, 0, np.nan])
 
 
+def test_a_single_column_of_categories_stays_as_it_is() -> None:
+    """Its codes can be the memory of the DataFrame."""
+    random = np.random.default_rng(0)
+    values = pd.Categorical(random.zipf(1.3, 600) % 200)
+    X, before = pd.DataFrame({"place": values}), pd.DataFrame({"place": values.copy()})
+    Y = (random.random((600, 2)) < 0.3).astype(int)
+    model = MultiLabelXGBClassifier(n_estimators=2, n_jobs=1).fit(X, Y)
+    assert 0 in model.unknown_codes_
+    pd.testing.assert_frame_equal(X, before)
+
+
 def test_few_rare_rows_share_no_code() -> None:
     codes = np.repeat([0, 1, 2, 3, 4, 5], [4, 4, 4, 4, 3, 40])
     form, X = settled(codes, np.zeros(len(codes)))

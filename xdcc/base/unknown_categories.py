@@ -110,9 +110,10 @@ def settle_unknown_categories(data: FitData) -> FitData:
     settled = with_rare(form, {at: n_rows_of(data, at) for at in _columns(form)})
     sums = {at: LabelSums.of(data, at, len(form.categories[at])) for at in lacking_codes(settled)}
     settled = with_typical(settled, sums)
+    X = data.X.copy() if settled.rare else data.X  # it can be the memory of the user's DataFrame
     for position, rare in (settled.rare or {}).items():
-        data.X[np.isin(data.X[:, position], rare), position] = settled.code_of_unknown(position)
-    return data._replace(input_form=settled)
+        X[np.isin(X[:, position], rare), position] = settled.code_of_unknown(position)
+    return data._replace(X=X, input_form=settled)
 
 
 def n_rows_of(data: FitData, position: int) -> NDArray[np.intp]:
