@@ -4,7 +4,6 @@ import ast
 import inspect
 import json
 import re
-import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -118,21 +117,6 @@ def test_the_stub_exports_all_packages_and_names_that_exist():
     assert set(SUBPACKAGES) == {module.name for module in iter_modules(xdcc.__path__)}
     for name, package in PUBLIC.items():
         assert getattr(xdcc, name).__module__.startswith(f"xdcc.{package}")
-
-
-@pytest.mark.parametrize("used", ["RandomDecisionTreeClassifier", "comparators.rdt"])
-def test_error_for_sources_without_compiled_kernels(tmp_path, used):
-    sources = Path(__file__).parents[1] / "xdcc"
-    shutil.copytree(sources, tmp_path / "xdcc", ignore=shutil.ignore_patterns("__pycache__"))
-    done = subprocess.run(
-        [sys.executable, "-c", f"import xdcc; xdcc.{used}"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"ImportError: {tmp_path / 'xdcc'} contains the sources of xdcc, not")
-    assert last.endswith("with -P, or compile the sources with: pip install -e .")
 
 
 @pytest.mark.parametrize(

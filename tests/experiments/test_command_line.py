@@ -3,11 +3,8 @@
 import gzip
 import hashlib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -197,15 +194,3 @@ def test_number_of_processes(number, capsys):
     with pytest.raises(SystemExit):
         call("run", "tiny-quick", "-p", number)
     assert "-p/--processes" in capsys.readouterr().err
-
-
-def test_as_a_module_the_installed_package_wins(root):
-    """The repository's folder `xdcc` has no compiled modules; the search path stays as it is."""
-    code = (
-        "import sys; before = [*sys.path]; import experiments, xdcc.comparators.rdt; "
-        "print(before == sys.path)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, env=os.environ
-    )
-    assert done.stdout == "True\n", done.stderr
