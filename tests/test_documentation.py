@@ -180,7 +180,8 @@ def check_command(words):
     match words:
         case ["pip", "install", *targets]:
             for target in targets:
-                check_requirement(target)
+                if not target.startswith("--"):
+                    check_requirement(target)
         case ["python", "-m", module, *arguments]:
             file = ROOT / module.replace(".", "/") / "__main__.py"
             assert file.is_file() or find_spec(module), module
