@@ -196,8 +196,8 @@ def _on_data_that_is_there(config: Configuration, console: Console) -> Configura
     other = config.on_other_data()
     if faults and other is not None:
         console.print(
-            f"{config.name}: {', '.join(other.datasets)} instead of its data sets, because "
-            f"{len(faults)} of them cannot be loaded: {faults[0]}",
+            f"{config.name} runs on {', '.join(other.datasets)} instead of its data sets, because "
+            f"{len(faults)} of {len(config.datasets)} cannot be loaded:\n" + "\n".join(faults),
             highlight=False,
         )
         return other
@@ -211,7 +211,7 @@ def _loaded(
 ) -> tuple[Configuration, "Results"]:
     """Read the results of a configuration: its records, or its table if some of them are missing.
 
-    On its other data sets if only those are finished.
+    On its other data sets if only those have results.
     """
     from experiments.engine.result_table import read_table, table_file
     from experiments.engine.results import load_results
@@ -224,9 +224,9 @@ def _loaded(
     if table.exists():
         return config, read_table(table, config)
     other = config.on_other_data()
-    if other is not None:
+    if other is not None and results.table.empty:
         of_other = load_results(other, store)
-        if not of_other.n_missing:
+        if not of_other.table.empty:
             return other, of_other
     return config, results
 

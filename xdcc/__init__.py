@@ -13,7 +13,13 @@ array([[1, 0, 0, 1, 1, 1, 0],
        [0, 0, 0, 0, 1, 0, 1]])
 """
 
+from pathlib import Path as _Path
 from typing import Any
+
+if _Path(__path__[0], "from_clone.py").exists():
+    from xdcc.from_clone import use_installed_package
+
+    use_installed_package()
 
 from xdcc.base.lazy_import import PUBLIC as _PUBLIC
 from xdcc.base.lazy_import import SUBPACKAGES as _SUBPACKAGES

@@ -19,7 +19,9 @@ from xdcc import prediction as prediction
 from xdcc import scoring as scoring
 from xdcc import serving as serving
 from xdcc.automatic import MultiLabelClassifier as MultiLabelClassifier
+from xdcc.boosting import MultiClassXGBClassifier as MultiClassXGBClassifier
 from xdcc.boosting import MultiLabelXGBClassifier as MultiLabelXGBClassifier
+from xdcc.boosting import MultiTargetXGBRegressor as MultiTargetXGBRegressor
 from xdcc.chain import DynamicChainClassifier as DynamicChainClassifier
 from xdcc.chain import OrderFreeChainClassifier as OrderFreeChainClassifier
 from xdcc.comparators.baselines import HOMER as HOMER

@@ -390,7 +390,9 @@ class Configuration(Part):
         """Return the configuration on the data sets of `without_files`; None if it has none."""
         if self.without_files is None:
             return None
-        return self.model_copy(update={"datasets": self.without_files})
+        names = ", ".join(self.without_files)
+        title = f"{self.title}; on {names}, because files of its data sets were missing"
+        return self.model_copy(update={"datasets": self.without_files, "title": title})
 
     def _tells_rows(self, section: Section) -> bool:
         """Return whether a section can choose among all combinations of its lines, row by row."""

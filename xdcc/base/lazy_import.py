@@ -37,22 +37,12 @@ SUBPACKAGES = tuple(name for name, module in _IMPORTED.items() if module == _ROO
 def import_package(name: str) -> ModuleType:
     """Return a package of xdcc, named as in `chain` or `comparators.rdt`.
 
-    Raises an ImportError that says what to do if the kernels are not compiled.
-
     Examples
     --------
     >>> import_package("comparators.rdt").__name__
     'xdcc.comparators.rdt'
     """
-    try:
-        return import_module(f"{_ROOT}.{name}")
-    except ImportError as error:
-        if (error.name or "").startswith(_ROOT) and any(_FOLDER.rglob("*.pyx")):
-            raise ImportError(
-                f"{_FOLDER} contains the sources of xdcc, not the installed package. Start Python "
-                "in another folder or with -P, or compile the sources with: pip install -e ."
-            ) from error
-        raise
+    return import_module(f"{_ROOT}.{name}")
 
 
 def on_first_use(package: str, **modules: str) -> Callable[[str], Any]:

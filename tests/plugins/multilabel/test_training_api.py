@@ -6,6 +6,7 @@ still XGBoost: its version, its other layers, its stock results.
 
 import json
 import pickle
+import re
 from importlib.metadata import metadata, version
 
 import numpy as np
@@ -13,6 +14,9 @@ import pytest
 import scipy.sparse as sp
 import xgboost as xgb
 from sklearn.model_selection import cross_val_score
+
+from tests.reference import boosting as reference
+from xdcc.boosting import SPLIT_METHOD_NUMBERS, SPLIT_METHODS
 
 N_LABELS = 4
 PARAMS = {"objective": "multilabel:maxGain", "max_depth": 4, "eta": 0.2}
@@ -63,10 +67,15 @@ def test_objective_alone_grows_vector_leaf_trees_with_our_updater(matrix):
     assert ((probabilities > 0) & (probabilities < 1)).all()
 
 
-@pytest.mark.parametrize(
-    ("number", "name"),
-    list(enumerate(["maxGain", "maxWeight", "sumGain", "sumWeight", "maxAbsG", "sumAbsG"], 1)),
-)
+def test_python_and_the_plugin_have_the_same_split_methods(matrix):
+    with pytest.raises(xgb.core.XGBoostError, match="Unknown split_method: `gain`") as error:
+        xgb.train({"objective": "multilabel:logistic", "split_method": "gain"}, matrix, 1)
+    of_plugin = {int(n): name for name, n in re.findall(r"`(\w+)` \((\d+)\)", str(error.value))}
+    assert of_plugin == SPLIT_METHOD_NUMBERS
+    assert set(of_plugin.values()) == {*SPLIT_METHODS} == {*reference.SPLIT_METHODS}
+
+
+@pytest.mark.parametrize(("number", "name"), SPLIT_METHOD_NUMBERS.items())
 def test_four_ways_to_name_a_split_method(matrix, number, name):
     ways = [
         {"objective": f"multilabel:{name}"},
@@ -82,9 +91,9 @@ def test_four_ways_to_name_a_split_method(matrix, number, name):
 def test_split_methods_differ(matrix):
     dumps = {
         tuple(xgb.train({"objective": f"multilabel:{m}"}, matrix, 3).get_dump())
-        for m in ["maxGain", "maxWeight", "sumGain", "sumWeight", "maxAbsG", "sumAbsG"]
+        for m in SPLIT_METHODS
     }
-    assert len(dumps) == 6
+    assert len(dumps) == len(SPLIT_METHODS)
 
 
 def test_logitraw_predicts_margins_and_is_measured_by_probabilities(matrix, booster):
