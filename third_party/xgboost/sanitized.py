@@ -8,6 +8,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+
+SUPPRESSIONS = Path(__file__).resolve().parent / "suppressions"
 
 LIBRARIES = {
     "address": ("libasan.so", "libubsan.so", "libstdc++.so"),
@@ -17,8 +20,10 @@ LIBRARIES = {
 OPTIONS = {
     # Python and the libraries never free some memory. A failed allocation returns NULL, as usual.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096",
-    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"
+    f":suppressions={SUPPRESSIONS}/undefined.txt",
+    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1"
+    f":suppressions={SUPPRESSIONS}/thread.txt",
     "PYTHONMALLOC": "malloc",
 }
 

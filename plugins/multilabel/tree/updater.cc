@@ -277,6 +277,11 @@ class MultiLabelHistMaker : public TreeUpdater {
                       std::vector<RegTree*> const& trees) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
     CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
+    for (auto share : {param.colsample_bytree, param.colsample_bylevel, param.colsample_bynode}) {
+      CHECK(share > 0.0f) << "colsample_bytree, colsample_bylevel and colsample_bynode must be in "
+                             "(0, 1]. Got: "
+                          << share;
+    }
     auto const& orders = param.monotone_constraints;
     CHECK_LE(orders.size(), info.num_col_) << "monotone_constraints has " << orders.size()
                                            << " entries for " << info.num_col_ << " features.";

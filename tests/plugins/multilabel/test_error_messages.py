@@ -46,3 +46,10 @@ def test_no_column_of_labels():
         xgb.core.XGBoostError, match="`multilabel:logistic` needs a column of labels"
     ):
         xgb.train({"objective": "multilabel:logistic"}, data, 1)
+
+
+@pytest.mark.parametrize("name", ["colsample_bytree", "colsample_bylevel", "colsample_bynode"])
+def test_a_share_of_the_columns_that_is_nan(name):
+    data = xgb.DMatrix(np.ones((4, 2)), np.eye(4, 2))
+    with pytest.raises(xgb.core.XGBoostError, match=r"must be in \(0, 1\]\. Got: nan"):
+        xgb.train({"objective": "multilabel:logistic", name: float("nan")}, data, 1)
