@@ -21,16 +21,18 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
-from xdcc.base.input_form import UnknownCategories
+from xdcc.base.input_form import InputForm, UnknownCategories
 from xdcc.base.package import PACKAGE
-from xdcc.base.side_by_side import side_by_side
+from xdcc.base.side_by_side import n_at_once, side_by_side
 from xdcc.base.state_checks import require
 from xdcc.base.stored import learned, stored
 from xdcc.base.stored_types import Names, Shape
+from xdcc.base.threads import n_threads
 from xdcc.base.workers import largest
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty
+from xdcc.linear.memory import MemoryNeed, count_columns
 from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import LinearPart
@@ -165,6 +167,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         ValueError
             If a parameter is outside its domain, X or Y is not as described, or there are fewer
             rows than folds.
+        MemoryError
+            If the training would need more memory than there is; the message has both numbers.
 
         Warns
         -----
@@ -172,7 +176,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             If a label's model did not converge; the message names it.
         """
         data = self._begin_fit(X, Y, sample_weight)
-        with side_by_side(self.n_jobs):
+        need = self._memory(data, self.cv if isinstance(self.C, str) else 0)
+        with side_by_side(need.threads(n_threads(self.n_jobs))):
             rows, design = self._learn_columns(data)
             if isinstance(self.C, str):
                 folds = Folds(stratified_folds(data.Y, self.cv, self.random_state))
@@ -226,7 +231,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         """Train the models of all folds on checked data."""
         model = clone(self)
         model._begin_fit(data, data.Y)
-        with side_by_side(self.n_jobs):
+        need = self._memory(data, folds.n_folds)
+        with side_by_side(need.threads(n_threads(self.n_jobs))):
             rows, design = model._learn_columns(data)
             found = model._train_folds(rows, folds, should_end)
         model.C_ = found.C
@@ -234,6 +240,16 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         for estimator, coef in zip(estimators, found.coef, strict=True):
             estimator._keep(coef.astype(np.float64), design)
         return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
+
+    def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
+        """Estimate the bytes that the models of all folds take, at most."""
+        return self._memory(data, n_folds).total(n_at_once())
+
+    def _memory(self, data: FitData, n_folds: int) -> MemoryNeed:
+        """Estimate the memory of a training; without folds `C` is given."""
+        assert data.input_form is not None
+        n_columns = count_columns(data.X, _numbers_of_categories(data.input_form))
+        return MemoryNeed.of(data.X, n_columns, data.Y.shape[1], n_folds)
 
     def _label_gains(self) -> NDArray[np.float64]:
         """Sum up the variances of each feature's terms in the log-odds of the training rows."""
@@ -247,10 +263,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
 
     def _learn_columns(self, data: FitData) -> tuple[FitData, Design | None]:
         """Learn the columns; return the transformed rows, and their rotation if they are dense."""
-        n_categories = np.zeros(self.n_features_in_, dtype=np.intp)
+        n_categories = _numbers_of_categories(self._input_form)
         categories = getattr(self, "categories_", {})
-        for feature, values in categories.items():
-            n_categories[feature] = len(values)
         text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
         columns = Columns.learn(data.X, n_categories, data.row_weight, text_like)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
@@ -391,6 +405,14 @@ def mean_model(models: Sequence[LogisticLabels]) -> LogisticLabels:
     mean.coef_ = np.mean([model.coef_ for model in models], axis=0)
     mean.intercept_ = np.mean([model.intercept_ for model in models], axis=0)
     return mean
+
+
+def _numbers_of_categories(form: InputForm) -> NDArray[np.intp]:
+    """Count the categories of each feature, 0 for a number."""
+    numbers = np.zeros(form.n_features, dtype=np.intp)
+    for feature, values in (form.categories or {}).items():
+        numbers[feature] = len(values)
+    return numbers
 
 
 def _in_single(data: FitData) -> FitData:

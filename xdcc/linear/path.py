@@ -6,7 +6,7 @@ solutions. After each step, the out-of-fold log-odds of all rows are known.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,13 +53,20 @@ def label_models(data: FitData, penalty: Penalty, start: Floats) -> Solution:
 
 
 def label_models_at(C: Floats, data: FitData, penalty: Penalty, start: Floats) -> Solution:
-    """Train a model for each label at strengths `C` (n_labels,)."""
-    parts, order = [], []
-    for one, labels in _groups(C):
-        own = replace(penalty, l2=1 / one)
-        parts.append(label_models(_take(data, labels), own, np.take(start, labels, axis=1)))
-        order.append(labels)
-    return reduce(Solution.followed_by, parts).take(np.argsort(np.concatenate(order)))
+    """Train a model for each label at strengths `C` (n_labels,), block by block."""
+
+    def trained(own: Penalty, labels: NDArray[np.intp]) -> Solution:
+        return label_models(_take(data, labels), own, np.take(start, labels, axis=1))
+
+    blocks = [
+        (replace(penalty, l2=1 / one), labels[block])
+        for one, labels in _groups(C)
+        for block in model_blocks(len(labels))
+    ]
+    n_entries = len(data.Y) * max(len(labels) for _, labels in blocks)
+    parts = run_large([partial(trained, *block) for block in blocks], n_entries)
+    order = np.concatenate([labels for _, labels in blocks])
+    return Solution.of_blocks(parts).take(np.argsort(order))
 
 
 def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
