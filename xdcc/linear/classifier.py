@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
@@ -15,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.contributions import Contributions
-from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch, Verbosity
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -33,6 +34,7 @@ from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty
 from xdcc.linear.memory import MemoryNeed, count_columns
+from xdcc.linear.pace import Pace
 from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import LinearPart
@@ -44,6 +46,9 @@ _TOL_OF_FOLDS = 1e-6
 _FIRST_OF_TEXT = 1
 _FIRST = -4
 """Where the search for C starts: at 3.2 for text, at 0.01 otherwise (``path.py``)."""
+
+_STEPS, _FINAL = 4, 2
+"""Steps of the path of penalties, and trainings on all rows, as a rule: for an estimate of time."""
 
 _SINGLE: Any = np.float32
 
@@ -77,6 +82,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         Seed of the folds; None is the seed 0.
     {n_jobs}
     {unknown_categories}
+    verbose : int, default=0
+        Whether to show the progress: how many models are trained, and at which C.
 
     Attributes
     ----------
@@ -128,6 +135,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
             "soft_labels": Switch(),
+            "verbose": Verbosity(),
         }
     )
     _takes_categories = True
@@ -140,6 +148,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     unknown_categories: UnknownCategories = "separate"
+    verbose: int = 0
 
     _columns: Columns = learned()
     C_: Annotated[Floats, Shape("n_labels_")] = learned()
@@ -174,19 +183,25 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         -----
         ConvergenceWarning
             If a label's model did not converge; the message names it.
+        UserWarning
+            If the training may take more than five minutes, by the time of its first models, or
+            more than 4 GiB; the message says what takes less.
         """
         data = self._begin_fit(X, Y, sample_weight)
         need = self._memory(data, self.cv if isinstance(self.C, str) else 0)
-        with side_by_side(need.threads(n_threads(self.n_jobs))):
+        threads = need.threads(n_threads(self.n_jobs))
+        if data is not X:
+            need.warn(threads)
+        with side_by_side(threads), closing(self._pace(warns=data is not X)) as pace:
             rows, design = self._learn_columns(data)
             if isinstance(self.C, str):
                 folds = Folds(stratified_folds(data.Y, self.cv, self.random_state))
-                found = self._train_folds(rows, folds)
+                found = self._train_folds(rows, folds, pace)
                 self.C_, start = found.C, found.coef.mean(axis=0)
             else:
                 self.C_ = self._given_C()
                 start = np.zeros((rows.X.shape[1] + 2, self.n_labels_))
-            self._keep(self._train(rows, start), design)
+            self._keep(self._train(rows, start, pace), design)
         return self
 
     def out_of_fold(
@@ -232,9 +247,10 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         model = clone(self)
         model._begin_fit(data, data.Y)
         need = self._memory(data, folds.n_folds)
-        with side_by_side(need.threads(n_threads(self.n_jobs))):
+        threads = need.threads(n_threads(self.n_jobs))
+        with side_by_side(threads), closing(model._pace(warns=False)) as pace:
             rows, design = model._learn_columns(data)
-            found = model._train_folds(rows, folds, should_end)
+            found = model._train_folds(rows, folds, pace, should_end)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
@@ -264,7 +280,6 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     def _learn_columns(self, data: FitData) -> tuple[FitData, Design | None]:
         """Learn the columns; return the transformed rows, and their rotation if they are dense."""
         n_categories = _numbers_of_categories(self._input_form)
-        categories = getattr(self, "categories_", {})
         text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
         columns = Columns.learn(data.X, n_categories, data.row_weight, text_like)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
@@ -279,12 +294,20 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             rows = design.transform(rows)
         return data._replace(X=rows), design
 
+    def _pace(self, *, warns: bool) -> Pace:
+        """Show the progress if `verbose`; maybe warn before a long training."""
+        advice, n_trained = "Fewer rows, columns or labels take less.", _FINAL
+        if isinstance(self.C, str):
+            advice, n_trained = "A number as C takes a fraction of it.", _FINAL + _STEPS * self.cv
+        n_models = self.n_labels_ * n_trained if warns else 0
+        return Pace(n_models, advice, verbose=bool(self.verbose))
+
     def _train_folds(
-        self, data: FitData, folds: Folds, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, pace: Pace, should_end: ShouldEnd | None = None
     ) -> FoldModels:
         """Train the models of the folds, at the best or the given strengths."""
         penalty = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        path = FoldPath(_in_single(data), folds, penalty, should_end)
+        path = FoldPath(_in_single(data), folds, penalty, should_end, pace)
         if isinstance(self.C, str):
             return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
         return path.at(self._given_C())
@@ -299,12 +322,13 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             )
         return np.full(self.n_labels_, given)
 
-    def _train(self, data: FitData, start: Floats) -> Floats:
+    def _train(self, data: FitData, start: Floats, pace: Pace) -> Floats:
         """Train the models on all rows, first in single precision."""
+        pace.describe("all rows")
         rough = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        near = label_models_at(self.C_, _in_single(data), rough, start.astype(_SINGLE))
+        near = label_models_at(self.C_, _in_single(data), rough, start.astype(_SINGLE), pace)
         exact = replace(rough, tol=_TOL)
-        found = label_models_at(self.C_, data, exact, near.coef.astype(np.float64))
+        found = label_models_at(self.C_, data, exact, near.coef.astype(np.float64), pace)
         if not found.converged.all():
             late = ", ".join(repr(name) for name in self.label_names_[~found.converged])
             warnings.warn(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.side_by_side import run_large
+from xdcc.base.side_by_side import end_if_stopped, run_large
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.workers import rows_of_all, sum_of_all
@@ -216,6 +216,7 @@ class _Descent:
 
     def run(self) -> Solution:
         for iteration in range(self._penalty.max_iter + 1):
+            end_if_stopped()
             direction = -self._times_inverse_hessian(self._now.gradient)
             slope = _dots(direction, self._now.gradient)
             converged = -slope <= 2 * self._penalty.tol * self._total

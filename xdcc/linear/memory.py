@@ -4,7 +4,8 @@ OpenBLAS ends or hangs the process if it cannot allocate its buffers. They are p
 so a ``MemoryError`` comes first.
 """
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse
 
 from xdcc.base.features import Features
 from xdcc.base.memory import available_memory, in_units, require_memory
+from xdcc.base.package import PACKAGE
 from xdcc.linear.design import MOST_AXES
 from xdcc.linear.logistic import BLOCK
 
@@ -24,6 +26,9 @@ _BUFFER_BYTES = 32.0 * 2**20
 
 _THREAD_BYTES = 72.0 * 2**20
 """Address space of a thread: its stack, and an arena of glibc."""
+
+_MUCH = 4.0 * 2**30
+"""Bytes from which a training is announced."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +88,30 @@ class MemoryNeed:
 
         If it does not suffice for one, a ``MemoryError`` says so, on all workers.
         """
-        total = self.total(1)
-        advice = "Train on fewer rows, columns or labels."
-        if self.choosing > 1.25 * self.training:
-            given = max(self.learning, self.training + self.of_thread)
-            advice = (
-                f"Take fewer folds (cv), rows or labels; fit with a number as C takes "
-                f"{in_units(given)}."
-            )
-        require_memory(total, self.what, advice)
+        require_memory(self.total(1), self.what, self._advice)
         if most == 1:
             return 1
         available = available_memory()
         return max(n for n in range(1, most + 1) if n == 1 or self.total(n) <= available)
+
+    def warn(self, n_threads: int) -> None:
+        """Warn if the training takes gigabytes."""
+        if (total := self.total(n_threads)) > _MUCH:
+            warnings.warn(
+                f"{self.what} may take {in_units(total)} of memory. {self._advice}",
+                skip_file_prefixes=(PACKAGE,),
+            )
+
+    @property
+    def _advice(self) -> str:
+        """What takes less."""
+        with_given = replace(self, choosing=0.0).total(1)
+        if self.total(1) <= 1.25 * with_given:
+            return "Train on fewer rows, columns or labels."
+        return (
+            "Take fewer folds (cv), rows or labels; fit with a number as C takes "
+            f"{in_units(with_given)}."
+        )
 
 
 def count_columns(X: Features, n_categories: NDArray[np.intp]) -> int:

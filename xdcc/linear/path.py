@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
-from xdcc.base.side_by_side import run_large
 from xdcc.base.workers import sum_of_all
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
@@ -27,6 +26,7 @@ from xdcc.linear.logistic import (
     model_blocks,
     solve,
 )
+from xdcc.linear.pace import Pace
 
 _STRONGEST, _WEAKEST = -10, 10
 """Limits of the exponents of the grid: C is from 1e-5 to 1e5."""
@@ -52,7 +52,9 @@ def label_models(data: FitData, penalty: Penalty, start: Floats) -> Solution:
     return found
 
 
-def label_models_at(C: Floats, data: FitData, penalty: Penalty, start: Floats) -> Solution:
+def label_models_at(
+    C: Floats, data: FitData, penalty: Penalty, start: Floats, pace: Pace
+) -> Solution:
     """Train a model for each label at strengths `C` (n_labels,), block by block."""
 
     def trained(own: Penalty, labels: NDArray[np.intp]) -> Solution:
@@ -64,7 +66,8 @@ def label_models_at(C: Floats, data: FitData, penalty: Penalty, start: Floats) -
         for block in model_blocks(len(labels))
     ]
     n_entries = len(data.Y) * max(len(labels) for _, labels in blocks)
-    parts = run_large([partial(trained, *block) for block in blocks], n_entries)
+    sizes = [len(labels) for _, labels in blocks]
+    parts = pace.run([partial(trained, *block) for block in blocks], sizes, n_entries)
     order = np.concatenate([labels for _, labels in blocks])
     return Solution.of_blocks(parts).take(np.argsort(order))
 
@@ -106,9 +109,11 @@ class FoldPath:
         folds: Folds,
         penalty: Penalty,
         should_end: ShouldEnd | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._data, self._folds, self._penalty = data, folds, penalty
         self._should_end, self._n_steps = should_end, 0
+        self._pace = Pace() if pace is None else pace
         n_labels = data.Y.shape[1]
         self.coef: Any = np.zeros(
             (folds.n_folds, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
@@ -137,16 +142,18 @@ class FoldPath:
             self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
 
         before = np.take(self.coef[0], labels, axis=1)
-        n_entries = len(data.Y) * len(blocks[0])
-        run_large([partial(solved, 0, models, 0) for models in blocks], n_entries)
+        n_entries, sizes = len(data.Y) * len(blocks[0]), [len(models) for models in blocks]
+        self._pace.describe(f"C={C:.3g}")
+        self._pace.run([partial(solved, 0, models, 0) for models in blocks], sizes, n_entries)
         # The folds share most of their rows, so their models move about as those of the first fold.
         moves = np.take(self.coef[0], labels, axis=1) - before
-        run_large(
+        self._pace.run(
             [
                 partial(solved, fold, models, moves[:, block])
                 for fold in range(1, len(self.coef))
                 for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
             ],
+            sizes * (len(self.coef) - 1),
             n_entries,
         )
         self._n_steps += 1
