@@ -116,12 +116,12 @@ def test_threads_that_memory_suffices_for(monkeypatch):
 
 def test_what_would_need_less(monkeypatch):
     X = sparse_text(300, 400)
-    total = MemoryNeed.of(X, 400, 5000, 5).total(1)
+    total = MemoryNeed.of(X, 400, 190, 5).total(1)
     monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: total - 1)
-    Y = np.tile([[0], [1]], (150, 5000))
+    Y = np.tile([[0], [1]], (150, 190))
     with pytest.raises(
         NotEnoughMemoryError,
-        match=r"^Logistic regressions of 5000 labels on 400 columns of 300 rows may take \d+ MiB, "
+        match=r"^Logistic regressions of 190 labels on 400 columns of 300 rows may take \d+ MiB, "
         r"but \d+ MiB are available\. Take fewer folds \(cv\), rows or labels; fit with a number "
         r"as C takes \d+ MiB\.$",
     ):

@@ -17,6 +17,7 @@ from xdcc.base.memory import available_memory, in_units, require_memory
 from xdcc.base.package import PACKAGE
 from xdcc.linear.design import MOST_AXES
 from xdcc.linear.logistic import BLOCK
+from xdcc.linear.many_labels import SAMPLE, are_many
 
 _ENTRY_BYTES = 12.0
 """Bytes of an entry of a sparse matrix: a value in double precision and its column."""
@@ -56,8 +57,10 @@ class MemoryNeed:
     has_products: bool
 
     @classmethod
-    def of(cls, X: Features, n_columns: int, n_labels: int, n_folds: int) -> Self:
-        """Estimate it; without folds `C` is given."""
+    def of(
+        cls, X: Features, n_columns: int, n_labels: int, n_folds: int, *, keeps_folds: bool = False
+    ) -> Self:
+        """Estimate it; without folds `C` is given, or all their models are kept."""
         n_rows = X.shape[0]
         is_dense = not isinstance(X, sparse.csr_matrix)
         rows, squares = 8.0 * n_rows * n_columns, 0.0
@@ -66,11 +69,13 @@ class MemoryNeed:
         elif min(n_rows, n_columns) <= MOST_AXES:
             squares = 32.0 * min(n_rows, n_columns) ** 2
         coef, of_rows = float(n_columns * n_labels), float(n_rows * n_labels)
+        is_sampled = not keeps_folds and are_many(n_labels, n_columns)
+        share = SAMPLE / n_labels if is_sampled else 1.0  # of the labels that have models of folds
         block = 8.0 * min(n_labels, BLOCK)
         return cls(
             f"Logistic regressions of {n_labels} labels on {n_columns} columns of {n_rows} rows",
             4 * rows + squares,
-            bool(n_folds) * (2 * rows + 20 * n_folds * coef + 12 * coef + 64 * of_rows),
+            bool(n_folds) * (2 * rows + share * ((20 * n_folds + 12) * coef + 64 * of_rows)),
             2 * rows + 64 * coef,
             rows + block * (14 * n_rows + 32 * n_columns),
             is_dense,

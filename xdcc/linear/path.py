@@ -58,7 +58,7 @@ def label_models_at(
     """Train a model for each label at strengths `C` (n_labels,), block by block."""
 
     def trained(own: Penalty, labels: NDArray[np.intp]) -> Solution:
-        return label_models(_take(data, labels), own, np.take(start, labels, axis=1))
+        return label_models(take_labels(data, labels), own, np.take(start, labels, axis=1))
 
     blocks = [
         (replace(penalty, l2=1 / one), labels[block])
@@ -78,7 +78,7 @@ def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
         yield float(one), np.flatnonzero(one == C)
 
 
-def _take(data: FitData, labels: NDArray[np.intp]) -> FitData:
+def take_labels(data: FitData, labels: NDArray[np.intp]) -> FitData:
     """Select some labels."""
     weight = data.sample_weight
     if weight is not None and data.has_entry_weights:
@@ -100,7 +100,8 @@ class FoldPath:
     """Models of all folds and labels, at one penalty after the other.
 
     `coef` (n_folds, n_features + 2, n_labels) are the models of the last step, `margins`
-    (n, n_labels) their out-of-fold log-odds, NaN for rows that no fold tests.
+    (n, n_labels) their out-of-fold log-odds, NaN for rows that no fold tests. Before the first step
+    all models are `start`.
     """
 
     def __init__(
@@ -110,14 +111,16 @@ class FoldPath:
         penalty: Penalty,
         should_end: ShouldEnd | None = None,
         pace: Pace | None = None,
+        start: Any = 0,
     ) -> None:
         self._data, self._folds, self._penalty = data, folds, penalty
         self._should_end, self._n_steps = should_end, 0
         self._pace = Pace() if pace is None else pace
         n_labels = data.Y.shape[1]
-        self.coef: Any = np.zeros(
+        self.coef: Any = np.empty(
             (folds.n_folds, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
         )
+        self.coef[...] = start
         self.margins: Any = np.full((len(data.Y), n_labels), np.nan, dtype=data.X.dtype)
 
     def step(self, C: float, labels: NDArray[np.intp] | None = None) -> Floats:
@@ -134,7 +137,7 @@ class FoldPath:
         def solved(fold: int, models: NDArray[np.intp], move: Any) -> None:
             if self._should_end is not None and self._should_end(self._n_steps):
                 raise OutOfTime
-            others = _take(data, models).take(np.flatnonzero(folds.trains(fold)))
+            others = take_labels(data, models).take(np.flatnonzero(folds.trains(fold)))
             begin = np.take(self.coef[fold], models, axis=1) + move
             coef = label_models(others, penalty, begin).coef
             self.coef[fold][:, models] = coef
@@ -157,7 +160,7 @@ class FoldPath:
             n_entries,
         )
         self._n_steps += 1
-        judged, _ = folds.of_tested(_take(data, labels)._replace(X=self.margins[:, labels]))
+        judged, _ = folds.of_tested(take_labels(data, labels)._replace(X=self.margins[:, labels]))
         return sum_of_all(log_losses(judged, judged.X))
 
     def at(self, C: Floats) -> "FoldModels":
