@@ -27,6 +27,7 @@ ESTIMATORS = {
     "LaCovaCClassifier": {},
     "LaCovaCForestClassifier": {"n_estimators": 2, "random_state": 0},
     "BoomerClassifier": {"n_rules": 10, "random_state": 0},
+    "LogisticLabels": {"cv": 2, "n_jobs": 1},
     "CTBNMixtureClassifier": {
         "C": 1.0,
         "max_components": 2,

@@ -416,6 +416,7 @@ def test_bad_arguments(monkeypatch, options, error, message):
 
 def test_a_forest_without_memory_is_left_out(monkeypatch):
     monkeypatch.setattr("xdcc.base.memory.available_memory", lambda: 2.0**20)
+    monkeypatch.setattr("xdcc.linear.memory.require_memory", lambda *_: None)
     needed = r"3 forests of 200 trees may take \d+ MiB, but 1 MiB are available"
     with pytest.warns(UserWarning, match=f"'extra trees' is left out. {needed}"):
         model = _classifier().fit(X, Y)

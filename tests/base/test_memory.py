@@ -1,6 +1,7 @@
 """Available memory: the machine's, and what control groups of both versions leave."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,27 @@ def test_version_1(system: System) -> None:
     # A container shows its own group where the host has the topmost one.
     system.group("memory", **{**files, "limit_in_bytes": 2500})
     assert system.available == 1500
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, MACHINE),
+        ({resource.RLIMIT_AS: 90 * 1024}, 60 * 1024),
+        ({resource.RLIMIT_AS: 90 * 1024, resource.RLIMIT_DATA: 50 * 1024}, 40 * 1024),
+        ({resource.RLIMIT_DATA: 5 * 1024}, 0),
+    ],
+)
+def test_limits_of_the_process(
+    system: System, monkeypatch: pytest.MonkeyPatch, limits: dict[int, int], expected: int
+) -> None:
+    def limit(kind: int) -> tuple[int, int]:
+        return limits.get(kind, resource.RLIM_INFINITY), resource.RLIM_INFINITY
+
+    monkeypatch.setattr(resource, "getrlimit", limit)
+    assert system.available == MACHINE  # without files of the process
+    system.write("proc/self/status", "Name:\tpython\nVmSize:\t  30 kB\nVmData:\t  10 kB\n")
+    assert system.available == expected
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import xgboost as xgb
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from xdcc.base.side_by_side import (
+    end_if_stopped,
     n_at_once,
     one_blas_thread,
     run_all,
@@ -104,6 +105,26 @@ def test_an_exception_ends_the_other_tasks(count, depth):
         run_all([lambda: run_all(tasks)] if depth == 2 else tasks)
     assert raised.value is error
     assert len(begun) < 100
+
+
+def test_a_long_task_ends_with_the_one_beside_it():
+    began, steps = threading.Event(), []
+
+    def fails():
+        began.wait(10)
+        raise OSError("of the other task")
+
+    def long():
+        began.set()
+        for step in range(2000):
+            end_if_stopped()
+            steps.append(step)
+            time.sleep(SHORT)
+
+    end_if_stopped()  # outside of tasks it does nothing
+    with side_by_side(2), pytest.raises(OSError, match="of the other task"):
+        run_all([long, fails])
+    assert 0 < len(steps) < 2000
 
 
 def test_a_caught_exception_ends_nothing_else():

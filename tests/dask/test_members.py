@@ -219,6 +219,7 @@ def test_a_forest_that_one_worker_has_no_memory_for_is_left_out(
         "xdcc.base.memory.available_memory",
         lambda: 2.0**40 if collective.get_rank() == 0 else 2.0**16,
     )
+    monkeypatch.setattr("xdcc.linear.memory.require_memory", lambda *_: None)
     with pytest.warns(UserWarning, match="'extra trees' is left out. .* but 0 MiB are available"):
         found = on(two).fit(rows(X), rows(Y), coll_cfg=Config(timeout=60))
     assert "extra trees" not in losses(found)

@@ -286,7 +286,7 @@ def test_a_text_may_be_forced_or_refused():
 def test_features_that_are_not_rotated(monkeypatch):
     X, Y = numbers()
     rotated = LogisticLabels(C=1.0).fit(X, Y)
-    monkeypatch.setattr("xdcc.linear.design._MOST_AXES", 2)
+    monkeypatch.setattr("xdcc.linear.design.MOST_AXES", 2)
     plain = LogisticLabels(C=1.0).fit(X, Y)
     assert plain.coef_ == pytest.approx(rotated.coef_, abs=1e-3)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdcc.automatic.family import Candidate, MemberFamily
 from xdcc.automatic.shape import Shape
 from xdcc.linear import LogisticLabels
+from xdcc.linear.many_labels import SAMPLE, are_many
 
 _PER_PRODUCT = 2e-10
 """Seconds for an entry of X and a label in a product of the linear solver."""
@@ -14,6 +15,9 @@ _PER_COEFFICIENT = 6e-9
 
 _N_PRODUCTS = 150
 """Such products for each fold along the path of penalties."""
+
+_SHARE_OF_MODEL = 0.35
+"""Share of these products for a model that does not choose its penalty, where labels are many."""
 
 _ROWS_PER_FEATURE, _LEAST_ROWS = 400, 20_000
 """Rows of one fold for each coefficient of a linear model, and at least. By n rows, p coefficients
@@ -34,11 +38,14 @@ def linear(shape: Shape) -> Candidate:
     """Describe logistic regressions."""
     n_rows = rows_of_linear(shape)
     n_entries = shape.n_entries * n_rows / shape.n_rows
+    n_models = float(shape.n_labels)
+    if are_many(shape.n_labels, shape.n_features):
+        n_models = SAMPLE + _SHARE_OF_MODEL * shape.n_labels
     of_product = _PER_PRODUCT * n_entries + _PER_COEFFICIENT * shape.n_features
     return Candidate(
         "linear",
         LogisticLabels(),
-        _N_PRODUCTS * shape.n_folds * shape.n_labels * of_product,
+        _N_PRODUCTS * shape.n_folds * n_models * of_product,
         ends_early=True,
         repeats=False,
         is_divisible=False,

@@ -6,6 +6,7 @@ has both numbers.
 """
 
 import os
+import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,9 +20,10 @@ class NotEnoughMemoryError(MemoryError):
 def available_memory(proc: str = "/proc", groups: str = "/sys/fs/cgroup") -> float:
     """Estimate how many bytes this process can still use.
 
-    This is the machine's available memory, or the rest of the strictest memory limit of the
-    process's control groups (version 1 or 2) and their ancestors, if that is less. Cached files do
-    not count as used.
+    This is the machine's available memory, or the rest of the strictest memory limit if that is
+    less: of the process's control groups (version 1 or 2) and their ancestors, or of the process
+    itself (``RLIMIT_AS``, ``RLIMIT_DATA``; ``ulimit -v``, ``ulimit -d``). Cached files do not count
+    as used.
 
     Parameters
     ----------
@@ -45,6 +47,7 @@ def available_memory(proc: str = "/proc", groups: str = "/sys/fs/cgroup") -> flo
         if name == "MemAvailable":
             left.append(1024.0 * int(kibibytes.split()[0]))
     left += [of_group for group in _groups(proc, groups) for of_group in _left(group)]
+    left += _left_of_process(proc)
     return max(0.0, min(left))
 
 
@@ -136,6 +139,15 @@ def _left(group: Path) -> Iterator[float]:
         # Files that were read can be dropped; version 1 has them with those of groups below.
         cached = max((int(stat[name]) for name in inactive if name in stat), default=0)
         yield float(most - used + cached)
+
+
+def _left_of_process(proc: str) -> Iterator[float]:
+    """Tell what the limits of the process leave, if it has some."""
+    status = dict(_fields(Path(proc, "self", "status"), ":"))
+    for kind, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most, _ = resource.getrlimit(kind)
+        if most != resource.RLIM_INFINITY and name in status:
+            yield most - 1024.0 * int(status[name].split()[0])
 
 
 def _fields(file: Path, separator: str) -> Iterator[tuple[str, str]]:

@@ -18,8 +18,8 @@ one thread, and for workers that train together (:mod:`xdcc.base.workers`), whos
 one thread, everything runs in order in the calling thread.
 
 The calling thread waits while others work, so Ctrl-C reaches it at once: no further step is begun,
-and the threads end with the one that they are at. An exception in a task ends the tasks beside it
-and is raised where they were started.
+and the threads end with the one that they are at, or where it calls :func:`end_if_stopped`. An
+exception in a task ends the tasks beside it and is raised where they were started.
 """
 
 import contextvars
@@ -119,6 +119,19 @@ def with_idle_cores() -> AbstractContextManager[None]:
     2
     """
     return nullcontext() if _here.pool is None else at_least_threads(_here.pool.cores_of_each())
+
+
+def end_if_stopped() -> None:
+    """Unwind the current task if Ctrl-C, or an exception in a task beside it, has ended its block.
+
+    Long tasks call it between their steps.
+
+    Examples
+    --------
+    >>> end_if_stopped()
+    """
+    if _here.job is not None and _here.job.is_ended:
+        raise _Ended
 
 
 def n_ahead() -> int:

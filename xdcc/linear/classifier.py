@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
@@ -15,23 +16,34 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.contributions import Contributions
-from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch, Verbosity
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfFold, ShouldEnd, stratified_folds
 from xdcc.base.importance import LabelImportances
-from xdcc.base.input_form import UnknownCategories
+from xdcc.base.input_form import InputForm, UnknownCategories
 from xdcc.base.package import PACKAGE
-from xdcc.base.side_by_side import side_by_side
+from xdcc.base.side_by_side import n_at_once, side_by_side
 from xdcc.base.state_checks import require
 from xdcc.base.stored import learned, stored
 from xdcc.base.stored_types import Names, Shape
+from xdcc.base.threads import n_threads
 from xdcc.base.workers import largest
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty
-from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at
+from xdcc.linear.many_labels import (
+    TOL,
+    TOL_OF_FOLDS,
+    are_many,
+    at_frequencies,
+    sampled_labels,
+    strengths_of_all,
+)
+from xdcc.linear.memory import MemoryNeed, count_columns
+from xdcc.linear.pace import Pace
+from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at, take_labels
 from xdcc.prediction.builder import LayoutBuilder
 from xdcc.prediction.layout import LinearPart
 
@@ -42,6 +54,9 @@ _TOL_OF_FOLDS = 1e-6
 _FIRST_OF_TEXT = 1
 _FIRST = -4
 """Where the search for C starts: at 3.2 for text, at 0.01 otherwise (``path.py``)."""
+
+_STEPS, _FINAL = 4, 2
+"""Steps of the path of penalties, and trainings on all rows, as a rule: for an estimate of time."""
 
 _SINGLE: Any = np.float32
 
@@ -60,7 +75,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     C : float, array-like of shape (n_labels,) or "auto", default="auto"
         Inverse strength of the penalty, as in scikit-learn; an array has one for each label.
         ``"auto"`` chooses it for each label from a grid with factor sqrt(10): the best for all
-        labels together, or one of its two neighbours.
+        labels together, or one of its two neighbours. Of at least 200 labels with a million
+        coefficients, a sample of 64 chooses; the others take its median.
     text_like : bool or "auto", default="auto"
         Whether X holds counts of words or the like. Such columns are multiplied by their inverse
         document frequencies, and rows are divided by their lengths. Other columns are divided by
@@ -75,6 +91,8 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         Seed of the folds; None is the seed 0.
     {n_jobs}
     {unknown_categories}
+    verbose : int, default=0
+        Whether to show the progress: how many models are trained, and at which C.
 
     Attributes
     ----------
@@ -104,6 +122,10 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     ignored. A label that is the same in all n rows has no coefficients; the probability of its
     other value is 1 / (n + 2).
 
+    The gradients of the objectives vanish up to rounding. With at least 200 labels and a million
+    coefficients the training stops earlier, where a further Newton step would lower the log-loss
+    of a label by less than 1e-8.
+
     Examples
     --------
     >>> import xdcc
@@ -126,6 +148,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
             "soft_labels": Switch(),
+            "verbose": Verbosity(),
         }
     )
     _takes_categories = True
@@ -138,6 +161,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     unknown_categories: UnknownCategories = "separate"
+    verbose: int = 0
 
     _columns: Columns = learned()
     C_: Annotated[Floats, Shape("n_labels_")] = learned()
@@ -165,23 +189,26 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         ValueError
             If a parameter is outside its domain, X or Y is not as described, or there are fewer
             rows than folds.
+        MemoryError
+            If the training would need more memory than there is; the message has both numbers.
 
         Warns
         -----
         ConvergenceWarning
             If a label's model did not converge; the message names it.
+        UserWarning
+            If the training may take more than five minutes, by the time of its first models, or
+            more than 4 GiB; the message says what takes less.
         """
         data = self._begin_fit(X, Y, sample_weight)
-        with side_by_side(self.n_jobs):
+        need = self._memory(data, self.cv if isinstance(self.C, str) else 0)
+        threads = need.threads(n_threads(self.n_jobs))
+        if data is not X:
+            need.warn(threads)
+        with side_by_side(threads):
             rows, design = self._learn_columns(data)
-            if isinstance(self.C, str):
-                folds = Folds(stratified_folds(data.Y, self.cv, self.random_state))
-                found = self._train_folds(rows, folds)
-                self.C_, start = found.C, found.coef.mean(axis=0)
-            else:
-                self.C_ = self._given_C()
-                start = np.zeros((rows.X.shape[1] + 2, self.n_labels_))
-            self._keep(self._train(rows, start), design)
+            with closing(self._pace(rows, warns=data is not X)) as pace:
+                self._keep(self._train(rows, pace), design)
         return self
 
     def out_of_fold(
@@ -226,14 +253,27 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
         """Train the models of all folds on checked data."""
         model = clone(self)
         model._begin_fit(data, data.Y)
-        with side_by_side(self.n_jobs):
+        need = self._memory(data, folds.n_folds, keeps_folds=True)
+        threads = need.threads(n_threads(self.n_jobs))
+        with side_by_side(threads):
             rows, design = model._learn_columns(data)
-            found = model._train_folds(rows, folds, should_end)
+            with closing(model._pace(rows, warns=False)) as pace:
+                found = model._train_folds(rows, folds, pace, should_end)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
             estimator._keep(coef.astype(np.float64), design)
         return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
+
+    def _memory_of_folds(self, data: FitData, n_folds: int) -> float:
+        """Estimate the bytes that the models of all folds take, at most."""
+        return self._memory(data, n_folds, keeps_folds=True).total(n_at_once())
+
+    def _memory(self, data: FitData, n_folds: int, *, keeps_folds: bool = False) -> MemoryNeed:
+        """Estimate the memory of a training; see `MemoryNeed.of`."""
+        assert data.input_form is not None
+        n_columns = count_columns(data.X, _numbers_of_categories(data.input_form))
+        return MemoryNeed.of(data.X, n_columns, data.Y.shape[1], n_folds, keeps_folds=keeps_folds)
 
     def _label_gains(self) -> NDArray[np.float64]:
         """Sum up the variances of each feature's terms in the log-odds of the training rows."""
@@ -247,10 +287,7 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
 
     def _learn_columns(self, data: FitData) -> tuple[FitData, Design | None]:
         """Learn the columns; return the transformed rows, and their rotation if they are dense."""
-        n_categories = np.zeros(self.n_features_in_, dtype=np.intp)
-        categories = getattr(self, "categories_", {})
-        for feature, values in categories.items():
-            n_categories[feature] = len(values)
+        n_categories = _numbers_of_categories(self._input_form)
         text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
         columns = Columns.learn(data.X, n_categories, data.row_weight, text_like)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
@@ -265,15 +302,57 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             rows = design.transform(rows)
         return data._replace(X=rows), design
 
+    def _pace(self, data: FitData, *, warns: bool) -> Pace:
+        """Show the progress if `verbose`; maybe warn before a long training."""
+        advice, n_models = "Fewer rows, columns or labels take less.", _FINAL * self.n_labels_
+        if isinstance(self.C, str):
+            advice = "A number as C takes less."
+            n_models += _STEPS * self.cv * len(self._sample(data))
+        return Pace(n_models if warns else 0, advice, verbose=bool(self.verbose))
+
     def _train_folds(
-        self, data: FitData, folds: Folds, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, pace: Pace, should_end: ShouldEnd | None = None
     ) -> FoldModels:
         """Train the models of the folds, at the best or the given strengths."""
-        penalty = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        path = FoldPath(_in_single(data), folds, penalty, should_end)
+        start = self._start(data)
         if isinstance(self.C, str):
-            return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
-        return path.at(self._given_C())
+            sample = self._sample(data)
+            found = self._choose(take_labels(data, sample), folds, pace, should_end)
+            if len(sample) == self.n_labels_:
+                return found
+            C = strengths_of_all(found.C, sample, self.n_labels_)
+        else:
+            C = self._given_C()
+        penalty = Penalty(1.0, 0.0, self._tolerances(data)[0])
+        path = FoldPath(_in_single(data), folds, penalty, should_end, pace, start)
+        if isinstance(self.C, str):
+            path.coef[:, :, sample] = found.coef
+        return path.at(C)
+
+    def _choose(
+        self, data: FitData, folds: Folds, pace: Pace, should_end: ShouldEnd | None = None
+    ) -> FoldModels:
+        """Train models of the folds along the path of penalties, for the labels of `data`."""
+        penalty, start = Penalty(1.0, 0.0, _TOL_OF_FOLDS), self._start(data)
+        path = FoldPath(_in_single(data), folds, penalty, should_end, pace, start)
+        return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
+
+    def _has_many(self, data: FitData) -> bool:
+        return are_many(self.n_labels_, data.X.shape[1])
+
+    def _tolerances(self, data: FitData) -> tuple[float, float]:
+        """Return the tolerances of models in single precision, and of the final ones."""
+        return (TOL_OF_FOLDS, TOL) if self._has_many(data) else (_TOL_OF_FOLDS, _TOL)
+
+    def _sample(self, data: FitData) -> NDArray[np.intp]:
+        """Select the labels that choose the strength: all, or a sample of many."""
+        return sampled_labels(data) if self._has_many(data) else np.arange(self.n_labels_)
+
+    def _start(self, data: FitData) -> Any:
+        """Make the models at which the training begins, (n_columns + 2, n_labels)."""
+        if self._has_many(data):
+            return at_frequencies(data)
+        return np.zeros((data.X.shape[1] + 2, data.Y.shape[1]), dtype=_SINGLE)
 
     def _given_C(self) -> Floats:
         """Return the parameter `C` as one number per label."""
@@ -285,20 +364,32 @@ class LogisticLabels(LabelImportances, MultiLabelEstimator):
             )
         return np.full(self.n_labels_, given)
 
-    def _train(self, data: FitData, start: Floats) -> Floats:
-        """Train the models on all rows, first in single precision."""
-        rough = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        near = label_models_at(self.C_, _in_single(data), rough, start.astype(_SINGLE))
-        exact = replace(rough, tol=_TOL)
-        found = label_models_at(self.C_, data, exact, near.coef.astype(np.float64))
-        if not found.converged.all():
-            late = ", ".join(repr(name) for name in self.label_names_[~found.converged])
+    def _train(self, data: FitData, pace: Pace) -> Floats:
+        """Choose the strengths, and train the models on all rows, first in single precision."""
+        start = self._start(data)
+        if isinstance(self.C, str):
+            sample = self._sample(data)
+            part = take_labels(data, sample)
+            folds = Folds(stratified_folds(part.Y, self.cv, self.random_state))
+            found = self._choose(part, folds, pace)
+            self.C_ = strengths_of_all(found.C, sample, self.n_labels_)
+            start[:, sample] = found.coef.mean(axis=0)
+        else:
+            self.C_ = self._given_C()
+        pace.describe("all rows")
+        of_single, of_double = self._tolerances(data)
+        rough = Penalty(1.0, 0.0, of_single)
+        near = label_models_at(self.C_, _in_single(data), rough, start, pace)
+        exact = replace(rough, tol=of_double)
+        last = label_models_at(self.C_, data, exact, near.coef.astype(np.float64), pace)
+        if not last.converged.all():
+            late = ", ".join(repr(name) for name in self.label_names_[~last.converged])
             warnings.warn(
                 f"The logistic regression did not converge for label {late}.",
                 ConvergenceWarning,
                 skip_file_prefixes=(PACKAGE,),
             )
-        return found.coef
+        return last.coef
 
     def _keep(self, coef: Floats, design: Design | None) -> None:
         """Set the coefficients and intercepts, in the units of X."""
@@ -391,6 +482,14 @@ def mean_model(models: Sequence[LogisticLabels]) -> LogisticLabels:
     mean.coef_ = np.mean([model.coef_ for model in models], axis=0)
     mean.intercept_ = np.mean([model.intercept_ for model in models], axis=0)
     return mean
+
+
+def _numbers_of_categories(form: InputForm) -> NDArray[np.intp]:
+    """Count the categories of each feature, 0 for a number."""
+    numbers = np.zeros(form.n_features, dtype=np.intp)
+    for feature, values in (form.categories or {}).items():
+        numbers[feature] = len(values)
+    return numbers
 
 
 def _in_single(data: FitData) -> FitData:

@@ -23,7 +23,7 @@ from xdcc.linear.logistic import Floats, Matrix
 _MOST_ENTRIES = 2**25
 """Maximum number of entries of a matrix that is made dense, 256 MiB."""
 
-_MOST_AXES = 2048
+MOST_AXES = 2048
 """Maximum size of a Gram matrix for an eigendecomposition."""
 
 
@@ -52,7 +52,7 @@ class Design:
         centred = self._centred(dense)
         n_samples, n_features = rows_of_all(len(centred))[1], centred.shape[1]
         by_features = n_features <= n_samples or collective.is_distributed()
-        if (n_features if by_features else n_samples) > _MOST_AXES:
+        if (n_features if by_features else n_samples) > MOST_AXES:
             return
         if by_features:
             self.axes = of_first(linalg.eigh(sum_of_all(centred.T @ centred))[1])

@@ -13,16 +13,16 @@ model has its own step length, history and stopping point. The features are unco
 are needed. The objective of a model never increases, so EM can stop it at any iteration.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial, reduce
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.side_by_side import run_large
+from xdcc.base.side_by_side import end_if_stopped, run_large
 from xdcc.base.stored import stored
 from xdcc.base.stored_types import Shape
 from xdcc.base.workers import rows_of_all, sum_of_all
@@ -31,7 +31,7 @@ type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
 
 _HISTORY = 8
-_BLOCK = 64
+BLOCK = 64
 """Number of models solved at a time; their histories fit into the cache of a core."""
 
 _SHORTEST_STEP = 2.0**-30
@@ -97,10 +97,19 @@ class Solution:
         """Select some models."""
         return Solution(*(getattr(self, field.name)[..., models] for field in fields(self)))
 
-    def followed_by(self, others: "Solution") -> "Solution":
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[Self]) -> Self:
+        """Concatenate batches."""
+        return cls(
+            *(
+                np.concatenate([getattr(block, field.name) for block in blocks], axis=-1)
+                for field in fields(cls)
+            )
+        )
+
+    def followed_by(self, others: Self) -> Self:
         """Concatenate two batches."""
-        pairs = ((getattr(self, f.name), getattr(others, f.name)) for f in fields(self))
-        return Solution(*(np.concatenate(pair, axis=-1) for pair in pairs))
+        return self.of_blocks([self, others])
 
     def joined(self, intercepts: "Solution", where: NDArray[np.bool_]) -> "Solution":
         """Insert models with only an intercept at the positions `where`."""
@@ -149,7 +158,7 @@ def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Sol
     blocks = list(model_blocks(start.shape[1]))
     n_entries = X.shape[0] * (blocks[0].stop - blocks[0].start)
     parts = run_large([partial(solved, block) for block in blocks], n_entries)
-    return reduce(Solution.followed_by, parts)
+    return Solution.of_blocks(parts)
 
 
 def _mean_squares(X: Matrix) -> Floats:
@@ -163,8 +172,8 @@ def _mean_squares(X: Matrix) -> Floats:
 
 def model_blocks(n_models: int) -> Iterator[slice]:
     """Cut models into blocks that are solved at a time."""
-    for first in range(0, max(n_models, 1), _BLOCK):
-        yield slice(first, min(first + _BLOCK, n_models))
+    for first in range(0, max(n_models, 1), BLOCK):
+        yield slice(first, min(first + BLOCK, n_models))
 
 
 @dataclass(frozen=True)
@@ -207,6 +216,7 @@ class _Descent:
 
     def run(self) -> Solution:
         for iteration in range(self._penalty.max_iter + 1):
+            end_if_stopped()
             direction = -self._times_inverse_hessian(self._now.gradient)
             slope = _dots(direction, self._now.gradient)
             converged = -slope <= 2 * self._penalty.tol * self._total

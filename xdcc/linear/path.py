@@ -6,7 +6,7 @@ solutions. After each step, the out-of-fold log-odds of all rows are known.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
-from xdcc.base.side_by_side import run_large
 from xdcc.base.workers import sum_of_all
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
@@ -27,6 +26,7 @@ from xdcc.linear.logistic import (
     model_blocks,
     solve,
 )
+from xdcc.linear.pace import Pace
 
 _STRONGEST, _WEAKEST = -10, 10
 """Limits of the exponents of the grid: C is from 1e-5 to 1e5."""
@@ -52,14 +52,24 @@ def label_models(data: FitData, penalty: Penalty, start: Floats) -> Solution:
     return found
 
 
-def label_models_at(C: Floats, data: FitData, penalty: Penalty, start: Floats) -> Solution:
-    """Train a model for each label at strengths `C` (n_labels,)."""
-    parts, order = [], []
-    for one, labels in _groups(C):
-        own = replace(penalty, l2=1 / one)
-        parts.append(label_models(_take(data, labels), own, np.take(start, labels, axis=1)))
-        order.append(labels)
-    return reduce(Solution.followed_by, parts).take(np.argsort(np.concatenate(order)))
+def label_models_at(
+    C: Floats, data: FitData, penalty: Penalty, start: Floats, pace: Pace
+) -> Solution:
+    """Train a model for each label at strengths `C` (n_labels,), block by block."""
+
+    def trained(own: Penalty, labels: NDArray[np.intp]) -> Solution:
+        return label_models(take_labels(data, labels), own, np.take(start, labels, axis=1))
+
+    blocks = [
+        (replace(penalty, l2=1 / one), labels[block])
+        for one, labels in _groups(C)
+        for block in model_blocks(len(labels))
+    ]
+    n_entries = len(data.Y) * max(len(labels) for _, labels in blocks)
+    sizes = [len(labels) for _, labels in blocks]
+    parts = pace.run([partial(trained, *block) for block in blocks], sizes, n_entries)
+    order = np.concatenate([labels for _, labels in blocks])
+    return Solution.of_blocks(parts).take(np.argsort(order))
 
 
 def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
@@ -68,7 +78,7 @@ def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
         yield float(one), np.flatnonzero(one == C)
 
 
-def _take(data: FitData, labels: NDArray[np.intp]) -> FitData:
+def take_labels(data: FitData, labels: NDArray[np.intp]) -> FitData:
     """Select some labels."""
     weight = data.sample_weight
     if weight is not None and data.has_entry_weights:
@@ -90,7 +100,8 @@ class FoldPath:
     """Models of all folds and labels, at one penalty after the other.
 
     `coef` (n_folds, n_features + 2, n_labels) are the models of the last step, `margins`
-    (n, n_labels) their out-of-fold log-odds, NaN for rows that no fold tests.
+    (n, n_labels) their out-of-fold log-odds, NaN for rows that no fold tests. Before the first step
+    all models are `start`.
     """
 
     def __init__(
@@ -99,13 +110,17 @@ class FoldPath:
         folds: Folds,
         penalty: Penalty,
         should_end: ShouldEnd | None = None,
+        pace: Pace | None = None,
+        start: Any = 0,
     ) -> None:
         self._data, self._folds, self._penalty = data, folds, penalty
         self._should_end, self._n_steps = should_end, 0
+        self._pace = Pace() if pace is None else pace
         n_labels = data.Y.shape[1]
-        self.coef: Any = np.zeros(
+        self.coef: Any = np.empty(
             (folds.n_folds, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
         )
+        self.coef[...] = start
         self.margins: Any = np.full((len(data.Y), n_labels), np.nan, dtype=data.X.dtype)
 
     def step(self, C: float, labels: NDArray[np.intp] | None = None) -> Floats:
@@ -122,7 +137,7 @@ class FoldPath:
         def solved(fold: int, models: NDArray[np.intp], move: Any) -> None:
             if self._should_end is not None and self._should_end(self._n_steps):
                 raise OutOfTime
-            others = _take(data, models).take(np.flatnonzero(folds.trains(fold)))
+            others = take_labels(data, models).take(np.flatnonzero(folds.trains(fold)))
             begin = np.take(self.coef[fold], models, axis=1) + move
             coef = label_models(others, penalty, begin).coef
             self.coef[fold][:, models] = coef
@@ -130,20 +145,22 @@ class FoldPath:
             self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
 
         before = np.take(self.coef[0], labels, axis=1)
-        n_entries = len(data.Y) * len(blocks[0])
-        run_large([partial(solved, 0, models, 0) for models in blocks], n_entries)
+        n_entries, sizes = len(data.Y) * len(blocks[0]), [len(models) for models in blocks]
+        self._pace.describe(f"C={C:.3g}")
+        self._pace.run([partial(solved, 0, models, 0) for models in blocks], sizes, n_entries)
         # The folds share most of their rows, so their models move about as those of the first fold.
         moves = np.take(self.coef[0], labels, axis=1) - before
-        run_large(
+        self._pace.run(
             [
                 partial(solved, fold, models, moves[:, block])
                 for fold in range(1, len(self.coef))
                 for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
             ],
+            sizes * (len(self.coef) - 1),
             n_entries,
         )
         self._n_steps += 1
-        judged, _ = folds.of_tested(_take(data, labels)._replace(X=self.margins[:, labels]))
+        judged, _ = folds.of_tested(take_labels(data, labels)._replace(X=self.margins[:, labels]))
         return sum_of_all(log_losses(judged, judged.X))
 
     def at(self, C: Floats) -> "FoldModels":
