@@ -211,9 +211,8 @@ class Mixture:
         return np.inf if self._of_rows is None else self.losses.mean(self._of_rows)
 
     def log_loss_std(self, folds: NDArray[np.intp]) -> float:
-        """Return the standard deviation of the log-loss over the folds."""
-        assert self._of_rows is not None
-        return self.losses.spread(self._of_rows, folds)
+        """Return the standard deviation of the log-loss over the folds; NaN before the first member."""
+        return np.nan if self._of_rows is None else self.losses.spread(self._of_rows, folds)
 
     @property
     def margins(self) -> Floats:
