@@ -211,7 +211,7 @@ class Mixture:
         return np.inf if self._of_rows is None else self.losses.mean(self._of_rows)
 
     def log_loss_std(self, folds: NDArray[np.intp]) -> float:
-        """Return the standard deviation of the log-loss over the folds; NaN before the first member."""
+        """Return the standard deviation of the log-loss over the folds; NaN before a member."""
         return np.nan if self._of_rows is None else self.losses.spread(self._of_rows, folds)
 
     @property
