@@ -82,13 +82,18 @@ def through_second_level(
     values = np.zeros((n_rows, n_features, bias.shape[1]))
     at_once = max(1, _ENTRIES_AT_ONCE // max(1, len(orders) * n_margins))
     for row in range(n_rows):
-        # After each feature but the last one; the last gain leads to the margin itself.
-        known = biases[row] + np.cumsum(steps[row][orders], axis=1)[:, :-1]
+        # After each feature but the last one; the last gain leads to the margin itself. So do those
+        # before it if nothing is added after them, although the sum can differ in its last digit.
+        ordered = steps[row][orders]
+        known = biases[row] + np.cumsum(ordered, axis=1)[:, :-1]
+        adds_later = np.logical_or.accumulate(ordered.any(axis=2)[:, ::-1], axis=1)[:, -2::-1]
         gains = [np.broadcast_to(bias[row], (len(orders), 1, bias.shape[1]))]
         for begin in range(0, n_features - 1, at_once):
             part = known[:, begin : begin + at_once]
             found = predict(part.reshape(-1, n_margins).astype(np.float32))
-            gains.append(found.reshape(len(orders), -1, bias.shape[1]))
+            found = found.reshape(len(orders), -1, bias.shape[1])
+            is_known = adds_later[:, begin : begin + at_once, np.newaxis]
+            gains.append(np.where(is_known, found, total[row]))
         gains.append(np.broadcast_to(total[row], (len(orders), 1, bias.shape[1])))
         np.add.at(values[row], orders, np.diff(np.concatenate(gains, axis=1), axis=1))
     return Contributions(values.transpose(0, 2, 1) / len(orders), bias)
