@@ -22,7 +22,7 @@
 #include "../../../src/common/optional_weight.h"      // for OptionalWeights
 #include "../../../src/objective/init_estimation.h"   // for CheckInitInputs
 #include "../../../src/objective/regression_param.h"  // for RegLossParam
-#include "../param/param.h"              // for LabelFeatureParam, LabelValueParam, LabelWeightParam
+#include "../param/param.h"              // for CheckLists, LabelFeatureParam, LabelValueParam, ...
 #include "../param/split_method.h"       // for kObjectivePrefix, kSplitMethods
 #include "../reductions.h"               // for ForEachRun, SumOverWorkers
 #include "../vectorised.h"               // for XDCC_TARGET_CLONES
@@ -69,6 +69,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   MultiLabelLogistic(char const* name, bool raw) : name_{name}, raw_{raw} {}
 
   void Configure(Args const& args) override {
+    CheckLists(args);
     loss_param_.UpdateAllowUnknown(args);
     label_features_.UpdateAllowUnknown(args);
     for (auto const& [name, value] : args) {

@@ -52,7 +52,18 @@ bool SplitMethodOfObjective(std::string const& objective, SplitMethod* out) {
          FindByName(objective.substr(prefix.size()), out);
 }
 
+void CheckLists(Args const& args) {
+  for (auto const& [name, value] : args) {
+    bool const is_list =
+        name == "target_scale" || name == "label_weight" || name == "scale_pos_weight_per_label";
+    // XGBoost's reader of lists looks for their brackets.
+    CHECK(!is_list || value.find_first_not_of(" \t\n\r\f\v") != value.npos)
+        << name << " is empty. Give a list of numbers, as in `(1, 2, 1)`, or leave it out.";
+  }
+}
+
 void MultiLabelTrainParam::Configure(Args const& args, char const* objective) {
+  CheckLists(args);
   this->UpdateAllowUnknown(args);
   SplitMethod short_form;
   if (objective && SplitMethodOfObjective(objective, &short_form)) {

@@ -25,6 +25,9 @@ enum MinChildWeightScope : int {
 /** @brief How the dimensions of a tree's sketch are chosen; see `sketch.h`. */
 enum SketchMethod : int { kProjection = 0, kSampling = 1, kTop = 2 };
 
+/** @brief Stop if a parameter that is a list of numbers is given without any text. */
+void CheckLists(Args const& args);
+
 /** @brief Parameters of the updater `grow_multilabel_hist`. */
 struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   std::string split_method;

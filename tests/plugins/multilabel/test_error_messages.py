@@ -53,3 +53,11 @@ def test_a_share_of_the_columns_that_is_nan(name):
     data = xgb.DMatrix(np.ones((4, 2)), np.eye(4, 2))
     with pytest.raises(xgb.core.XGBoostError, match=r"must be in \(0, 1\]\. Got: nan"):
         xgb.train({"objective": "multilabel:logistic", name: float("nan")}, data, 1)
+
+
+@pytest.mark.parametrize("name", ["label_weight", "scale_pos_weight_per_label", "target_scale"])
+@pytest.mark.parametrize("text", ["", "  "])
+def test_a_list_without_text(name, text):
+    data = xgb.DMatrix(np.ones((4, 2)), np.eye(4, 2))
+    with pytest.raises(xgb.core.XGBoostError, match=f"{name} is empty. Give a list of numbers"):
+        xgb.train({"objective": "multilabel:logistic", name: text}, data, 1)
