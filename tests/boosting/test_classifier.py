@@ -370,6 +370,27 @@ def test_another_objective() -> None:
             _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=start)
 
 
+def test_dropout() -> None:
+    params = {"objective": "multilabel:logistic", "rate_drop": 0.5, "seed": 3}
+    start = xgb.train(params, xgb.DMatrix(X_EARLIER, Y_EARLIER), 6)
+    with pytest.raises(ValueError, match=r"xgb_model was trained with dropout \(rate_drop\)"):
+        _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=start)
+
+
+def test_only_missing_values_go_to_the_left() -> None:
+    """A monotone constraint forbids the other direction; XGBoost's threshold is then -inf."""
+    X = X_EARLIER.astype(np.float32)
+    X[::2, 0] = np.nan
+    Y = np.isfinite(X[:, :1]).astype(int)
+    model = _goes_on(3, monotone_constraints=[1] + [0] * (X.shape[1] - 1)).fit(X, Y)
+    assert "-Infinity" in model.get_booster().save_raw("json").decode()
+    X[0, 0], X[1, 0] = np.finfo(np.float32).min, np.nan
+    for rows in (X, X[:1], X[1:2]):
+        proba = np.asarray(model.predict_proba(rows))[:, 0]
+        np.testing.assert_array_equal(proba > 0.5, np.isfinite(rows[:, 0]))
+        np.testing.assert_array_equal(proba, model.get_booster().predict(xgb.DMatrix(rows)).ravel())
+
+
 class _Recorder(xgb.callback.TrainingCallback):
     """Sees what Optuna's pruning sees, and stops as told."""
 

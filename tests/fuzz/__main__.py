@@ -1,19 +1,21 @@
 """``python -m tests.fuzz --minutes 10 --seed 0``: the campaign, one line a target.
 
-Exits with 1 if there are findings, whose inputs are kept as pickles in the folder that ``--keep``
-names and are tried again with ``--again FILE``.
+Exits with 1 if there are findings. Each is printed with a command that tries its input again, if
+JSON can hold it. All inputs of findings are kept as pickles in the folder that ``--keep`` names.
 """
 
 import argparse
+import os
 import pickle
 import sys
 from pathlib import Path
 
-from tests.fuzz.campaign import target_addresses, try_target
+from tests.fuzz.campaign import ENVIRONMENT, command, read_input, target_addresses, try_target
 from tests.fuzz.target import load_target
+from tests.fuzz.worker import LINES
 
-_LINES, _WIDTH = 12, 300
-"""How much of a finding is printed."""
+_WIDTH = 300
+"""How much of a line of a finding is printed."""
 
 
 def main(arguments: list[str]) -> int:
@@ -24,17 +26,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--inputs", type=int, default=10**9, help="of each target at most")
     parser.add_argument("--keep", type=Path, help="folder for the inputs of findings")
-    parser.add_argument("--again", type=Path, help="an input that was kept, for one target")
+    parser.add_argument("--again", metavar="INPUT", help="JSON or a file; in this process")
+    parser.add_argument("--times", type=int, default=1, help="how often, with --again")
     chosen = parser.parse_args(arguments)
     addresses = target_addresses()
     names = chosen.targets or sorted(addresses)
     if unknown := set(names) - set(addresses):
         parser.error(f"no target {', '.join(unknown)}; there are {', '.join(sorted(addresses))}")
     if chosen.again:
+        os.environ.update(ENVIRONMENT)
         target = load_target(addresses[names[0]])
-        value = pickle.loads(chosen.again.read_bytes())
-        print(repr(value)[:2000])
-        target.attempt(value)
+        value = read_input(chosen.again)
+        print(repr(value)[:2000], flush=True)
+        for _ in range(chosen.times):
+            target.attempt(value)
         return 0
     n_tried = n_found = 0
     for name in names:
@@ -43,8 +48,9 @@ def main(arguments: list[str]) -> int:
         print(f"{name:22} {result}", flush=True)
         for number, finding in enumerate(result.findings):
             print(f"  {finding.kind} {finding.where}: {repr(finding.value)[:_WIDTH]}")
-            for line in finding.text.strip().splitlines()[-_LINES:]:
-                print(f"    | {line[:_WIDTH]}", flush=True)
+            for line in finding.text.strip().splitlines()[-LINES:]:
+                print(f"    | {line[:_WIDTH]}")
+            print(f"    {command(name, finding.value) or '--keep DIR keeps the input'}", flush=True)
             if chosen.keep:
                 chosen.keep.mkdir(parents=True, exist_ok=True)
                 kept = chosen.keep / f"{name}-{chosen.seed}-{number}.pickle"

@@ -1,13 +1,14 @@
-"""Tries targets in child processes: a child that dies is a finding, and another one goes on."""
+"""Tries targets in other processes: one that dies is a finding, and another one goes on."""
 
 import json
+import os
 import pickle
 import re
-import signal
+import shlex
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,8 @@ from tests.fuzz.worker import COUNTS
 
 TARGETS = Path(__file__).with_name("targets")
 
-_STARTS = 50
-"""Limit on the child processes of a target that keeps crashing."""
-
-_NAMES = {
-    signal.SIGALRM: "hang",
-    signal.SIGPROF: "endless work",
-    signal.SIGKILL: "killed",
-}
+ENVIRONMENT = {"OMP_NUM_THREADS": "16", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "4"}
+"""Lets XGBoost use threads, also in the threads of a pool, within the limit on memory."""
 
 
 @dataclass(frozen=True)
@@ -76,59 +71,52 @@ def target_addresses() -> dict[str, str]:
 
 def try_target(address: str, seed: int, seconds: float, inputs: int = 10**9) -> Result:
     """Try a target, given as ``module:name``, for a time or a number of inputs."""
-    result = Result()
-    end = time.monotonic() + seconds
-    for start in range(_STARTS):
-        left = inputs - result.tried
-        if left <= 0 or (start and time.monotonic() > end):
-            break
-        with tempfile.TemporaryDirectory(prefix="xdcc-fuzz-") as name:
-            folder = Path(name)
-            (folder / "counts").write_bytes(COUNTS.pack(0, 0, 0))
-            (folder / "findings").mkdir()
-            child = subprocess.run(
-                [
-                    *(sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.worker"),
-                    *(address, folder, "--seed", str(seed + 1000 * start)),
-                    *("--seconds", str(max(end - time.monotonic(), 1)), "--inputs", str(left)),
-                ],
-                cwd=ROOT,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                check=False,
-            )
-            tried, refused, accepted = COUNTS.unpack((folder / "counts").read_bytes())
-            result.tried += tried
-            result.refused += refused
-            result.accepted += accepted
-            said = child.stderr.decode(errors="replace")
-            found = list(_raised(folder / "findings"))
-            if child.returncode:
-                if not tried:
-                    raise RuntimeError(f"{address} cannot be tried: {said[-4000:]}")
-                value = pickle.loads((folder / "current").read_bytes())
-                kind = _ending(child.returncode)
-                found.append(Finding(kind, sanitizer_report(said), said[-6000:], value))
-            known = {(finding.kind, finding.where) for finding in result.findings}
-            result.findings += [f for f in found if (f.kind, f.where) not in known or not f.where]
+    with tempfile.TemporaryDirectory(prefix="xdcc-fuzz-") as name:
+        folder = Path(name)
+        (folder / "counts").write_bytes(COUNTS.pack(0, 0, 0))
+        (folder / "findings").mkdir()
+        worker = subprocess.run(
+            [
+                *(sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.worker"),
+                *(address, folder, "--seed", str(seed)),
+                *("--seconds", str(seconds), "--inputs", str(inputs)),
+            ],
+            cwd=ROOT,
+            env=os.environ | ENVIRONMENT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if worker.returncode:
+            said = worker.stderr.decode(errors="replace")
+            raise RuntimeError(f"{address} cannot be tried: {said[-4000:]}")
+        result = Result(*COUNTS.unpack((folder / "counts").read_bytes()))
+        for finding in _found(folder / "findings"):
+            known = {(other.kind, other.where) for other in result.findings}
+            if (finding.kind, finding.where) not in known or not finding.where:
+                result.findings.append(finding)
     return result
 
 
-def sanitizer_report(said: str) -> str:
-    """Return the first line of a sanitizer's report, or nothing."""
-    reports = (
-        line for line in said.splitlines() if "runtime error:" in line or "Sanitizer:" in line
-    )
-    return next(reports, "")
+def command(name: str, value: Any) -> str | None:
+    """Return the command that tries an input again, if JSON can hold the input."""
+    try:
+        text = json.dumps(value)
+    except TypeError:
+        return None
+    if repr(json.loads(text)) != repr(value):
+        return None
+    return f"python -m tests.fuzz {name} --again {shlex.quote(text)}"
 
 
-def _raised(folder: Path) -> Any:
+def read_input(text: str) -> Any:
+    """Read an input, as JSON or from a pickle that was kept."""
+    if text.endswith(".pickle"):
+        return pickle.loads(Path(text).read_bytes())
+    return json.loads(text)
+
+
+def _found(folder: Path) -> Iterator[Finding]:
     for path in sorted(folder.glob("*.json")):
         value = pickle.loads(path.with_suffix(".pickle").read_bytes())
         yield Finding(**json.loads(path.read_text()), value=value)
-
-
-def _ending(status: int) -> str:
-    if status > 0:
-        return f"exit status {status}"
-    return _NAMES.get(signal.Signals(-status), signal.Signals(-status).name)

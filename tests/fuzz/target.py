@@ -5,11 +5,13 @@ Inputs that are nearly right are edits, of bytes and of nested data.
 
 import random
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain, count
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 
@@ -23,8 +25,8 @@ class Target:
 
     Attributes
     ----------
-    inputs : strategy
-        Strategy for the inputs.
+    inputs : strategy or callable
+        Strategy for the inputs, or a function that generates them from a seed.
     attempt : callable
         Takes an input. Returns where the input is accepted.
     refusals : tuple of types of exceptions
@@ -32,9 +34,38 @@ class Target:
         is empty.
     """
 
-    inputs: st.SearchStrategy[Any]
+    inputs: st.SearchStrategy[Any] | Callable[[int], Iterator[Any]]
     attempt: Callable[[Any], object]
     refusals: tuple[type[Exception], ...] = ()
+
+    def stream(self, seed: int) -> Iterator[Any]:
+        """Generate inputs without end; they are the same for the same seed."""
+        if not isinstance(self.inputs, st.SearchStrategy):
+            return self.inputs(seed)
+        chunks = (draw(self.inputs, hash((seed, number))) for number in count())
+        return chain.from_iterable(chunks)
+
+
+_CHUNK = 200
+"""Number of inputs that Hypothesis draws at once."""
+
+
+def draw(strategy: st.SearchStrategy[Any], number: int) -> list[Any]:
+    """Draw a chunk of inputs."""
+    drawn: list[Any] = []
+    choices = settings(
+        max_examples=_CHUNK,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+
+    def keep(value: Any) -> None:
+        drawn.append(value)
+
+    choices(seed(number)(given(strategy)(keep)))()
+    return drawn
 
 
 def load_target(address: str) -> Target:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xdcc.kernels.threads
-from xdcc.kernels.threads import cpu_quota
+from xdcc.kernels.threads import cpu_quota, pretend_processors
 
 _ITERATION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int)
 
@@ -139,3 +139,14 @@ def test_forked_processes_have_their_own_threads():
 
     assert works()
     assert child_works(lambda: works() and child_works(works))
+
+
+def test_workers_help_as_if_processors_were_idle():
+    """Three iterations wait for each other, on any machine."""
+    together = threading.Barrier(3)
+    pretend_processors(3)
+    try:
+        visits(3, 1, 3, lambda *_: together.wait(timeout=60))
+    finally:
+        pretend_processors(0)
+    assert not together.broken

@@ -117,6 +117,23 @@ def test_margins_as_predictions(rows, n_labels):
     np.testing.assert_allclose(stock_booster(booster).predict(X), margins, rtol=0, atol=1e-6)
 
 
+def test_margins_of_labels_without_negatives_or_positives(rows):
+    Y = np.repeat([[1.0, 0.0]], len(rows.X), axis=0)
+    params = {"objective": "multilabel:logitraw", "max_depth": 3}
+    booster = xgb.train(params, xgb.DMatrix(rows.X, Y), 2)
+    X = xgb.DMatrix(rows.X_new)
+    margins = booster.predict(X)
+    assert np.abs(margins).min() > 13
+    np.testing.assert_allclose(stock_booster(booster).predict(X), margins, rtol=1e-6)
+
+
+def test_treelite_has_no_weights_of_trees(rows):
+    pytest.importorskip("treelite")
+    booster = _train(rows, 4, objective="multilabel:logistic", rate_drop=0.5, seed=3)
+    with pytest.raises(TypeError, match=r"trained with dropout \(rate_drop\).*stock_booster"):
+        to_treelite(booster)
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_model_is_written_as_stock_writes_its_own(rows, objective):
     ours = stock_booster(_train(rows, 4, objective=f"multilabel:{objective}"))

@@ -8,6 +8,7 @@ import xgboost as xgb
 
 from xdcc.boosting.booster_file import read_booster
 from xdcc.boosting.target_losses import trained_objectives
+from xdcc.prediction.booster_trees import has_weighted_trees
 
 if TYPE_CHECKING:
     from xdcc.boosting.single_booster import SingleBooster
@@ -17,7 +18,7 @@ def earlier_booster(xgb_model: Any, objectives: str, estimator: str) -> xgb.Boos
     """Return the booster that training continues from: the one given, or that of a file.
 
     Raises a TypeError for anything else, and a ValueError if there is no such file, it is not that
-    of a booster, or the booster has other `objectives` than an `estimator`.
+    of a booster, or the booster has other `objectives` than an `estimator`, or weights of trees.
     """
     if isinstance(xgb_model, xgb.Booster):
         booster = xgb_model
@@ -34,6 +35,11 @@ def earlier_booster(xgb_model: Any, objectives: str, estimator: str) -> xgb.Boos
             "xgboost.Booster or the file of one."
         )
     check_objectives(booster, objectives, estimator)
+    if has_weighted_trees(booster):
+        raise ValueError(
+            "xgb_model was trained with dropout (rate_drop), which gives each tree a weight; "
+            f"{estimator} has no such weights. Train it without dropout."
+        )
     return booster
 
 

@@ -32,7 +32,7 @@ class BoosterTrees(NamedTuple):
     left, right : int arrays of shape (n_nodes,)
         Children; below 0 on the left of a leaf.
     condition : float32 array of shape (n_nodes,)
-        Values that are not less go to the right.
+        Finite. Values that are not less go to the right.
     feature : int32 array of shape (n_nodes,)
     default_left : bool array of shape (n_nodes,)
         Whether missing values go to the left.
@@ -84,7 +84,8 @@ def read_trees(booster: "xgb.Booster", n_labels: int) -> BoosterTrees:
     root = np.cumsum(size) - size
     of_node = np.repeat(root, size)
     left, right = _all(trees, "left_children", np.intp), _all(trees, "right_children", np.intp)
-    condition = _all(trees, "split_conditions", np.float32)
+    # XGBoost writes -inf where all values go to the right, and missing ones to the left.
+    condition = np.maximum(_all(trees, "split_conditions", np.float32), np.finfo(np.float32).min)
     is_leaf = left < 0
     if "leaf_weights" in trees[0]:  # the right child of a leaf is its row there
         values = _all(trees, "leaf_weights", np.float32).reshape(-1, n_labels)
@@ -110,6 +111,13 @@ def read_trees(booster: "xgb.Booster", n_labels: int) -> BoosterTrees:
         category_count=_all(trees, "categories_sizes", np.intp),
         category=_all(trees, "categories", np.intp),
     )
+
+
+def has_weighted_trees(booster: "xgb.Booster") -> bool:
+    """Tell whether trees have weights, as those of training with dropout (``rate_drop``)."""
+    names = ("learner", "gradient_booster", "model", "weight_drop")
+    model = read_ubjson(booster.save_raw("ubj"), names)["learner"]["gradient_booster"]["model"]
+    return isinstance(model, dict) and any(weight != 1 for weight in model.get("weight_drop", ()))
 
 
 def start_margins(booster: "xgb.Booster", n_features: int) -> NDArray[np.float32]:

@@ -15,6 +15,8 @@ import xgboost as xgb
 
 _PLUGIN_PREFIX = "multilabel:"
 _MARGINS = "multilabel:logitraw"
+_LEAST = np.float32(1e-6)
+"""The least probability that the plugin starts from."""
 
 
 def stock_booster(booster: xgb.Booster) -> xgb.Booster:
@@ -63,5 +65,7 @@ def stock_booster(booster: xgb.Booster) -> xgb.Booster:
 
 def _start_from_margin(model_param: dict[str, Any]) -> None:
     probability = np.array(json.loads(model_param["base_score"]))
-    margin = np.log(probability / (1 - probability)).astype(np.float32)
+    # As in the plugin, a label that is always positive, or never, starts from a finite margin.
+    probability = np.clip(probability.astype(np.float32), _LEAST, 1 - _LEAST)
+    margin = -np.log(1 / probability - 1)
     model_param["base_score"] = json.dumps(margin.tolist())

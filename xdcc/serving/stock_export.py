@@ -13,6 +13,7 @@ import numpy as np
 import xgboost as xgb
 
 from xdcc.base.whole_file import as_path, whole_file
+from xdcc.prediction.booster_trees import has_weighted_trees
 from xdcc.serving.booster_for_stock import stock_booster
 from xdcc.serving.one_forest import to_forest
 
@@ -90,7 +91,8 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
     ------
     TypeError
         If an estimator is not a sum of boosters, its targets have different objectives, or it
-        predicts targets, which cannot be described as classes; the message names what to use.
+        predicts targets, which cannot be described as classes; or if a booster was trained with
+        dropout. The message names what to use.
     NotFittedError
         Before `fit`.
     ImportError
@@ -111,6 +113,11 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
     except ImportError as error:
         raise ImportError("to_treelite needs Treelite: pip install treelite") from error
     booster = stock_booster(model) if isinstance(model, xgb.Booster) else to_forest(model)
+    if has_weighted_trees(booster):
+        raise TypeError(
+            "The booster was trained with dropout (rate_drop), which gives each tree a weight. "
+            "Treelite has no such weights: predict with XGBoost, by stock_booster."
+        )
     trees = treelite.frontend.from_xgboost(booster)
     if as_classes:
         _describe_as_classes(trees)
