@@ -91,7 +91,7 @@ def _outputs(rng: np.random.Generator, X: Any, data: dict[str, Any], of: str) ->
         classes = np.digitize(noisy, np.linspace(-1.5, 1.5, max(1, n - 1)))
         is_odd = kind in ODD_DATA["Y"] and kind != "bad index"
         return _changed(rng, classes.astype(float), kind if is_odd else "usual")[:, 0]
-    if of == "labels" or of.startswith(_BINARY):
+    if of == "labels" or str(of).startswith(_BINARY):
         Y = (noisy > cut).astype(np.float32)
     elif of in _COUNTS:
         Y = np.floor(np.exp(np.clip(noisy, -2, 3))).astype(np.float32)

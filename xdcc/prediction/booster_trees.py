@@ -114,7 +114,7 @@ def read_trees(booster: "xgb.Booster", n_labels: int) -> BoosterTrees:
 
 
 def has_weighted_trees(booster: "xgb.Booster") -> bool:
-    """Tell whether trees have weights, as those of training with dropout (``rate_drop``)."""
+    """Return whether trees have weights, as those of training with dropout (``rate_drop``)."""
     names = ("learner", "gradient_booster", "model", "weight_drop")
     model = read_ubjson(booster.save_raw("ubj"), names)["learner"]["gradient_booster"]["model"]
     return isinstance(model, dict) and any(weight != 1 for weight in model.get("weight_drop", ()))
