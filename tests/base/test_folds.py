@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -28,6 +29,18 @@ def test_rare_labels_are_dealt_out_evenly() -> None:
     assert np.ptp(positives, axis=0).max() <= 4
     shuffled = np.stack([Y[rows].sum(axis=0) for rows in np.split(RNG.permutation(300), 3)])
     assert np.ptp(shuffled, axis=0).max() > 4  # chance does worse
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_labels", "share"), [(40, 3, 0.6), (300, 80, 0.03), (7, 2, 0)]
+)
+def test_folds_are_those_of_the_library(n_rows: int, n_labels: int, share: float) -> None:
+    Y = RNG.random((n_rows, n_labels)) < share
+    present = np.column_stack((Y, ~Y.any(axis=1))).astype(int)
+    library = MultilabelStratifiedKFold(5, shuffle=True, random_state=3)
+    folds = stratified_folds(Y, 5, 3)
+    for fold, (_, rows) in enumerate(library.split(Y, present)):
+        np.testing.assert_array_equal(np.flatnonzero(folds == fold), rows)
 
 
 def test_rows_without_labels_are_dealt_out_too() -> None:

@@ -2,8 +2,7 @@
 
 By default every label is about as frequent in each fold as in all rows. A rare label in a single
 fold cannot be learned there or measured elsewhere, so rows are dealt out by iterative
-stratification (Sechidis, Tsoumakas, Vlahavas: "On the Stratification of Multi-label Data", 2011),
-by the library `iterative-stratification`. :func:`make_folds` also takes groups, which stay
+stratification (:mod:`xdcc.base.stratification`). :func:`make_folds` also takes groups, which stay
 together, and scikit-learn's splitters: with those for time series, a fold trains on earlier rows
 only, and the first rows are in no fold's test part.
 
@@ -18,7 +17,6 @@ from numbers import Integral
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
-from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import GroupKFold
@@ -27,6 +25,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.domains import Either, Number, Splits
 from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
+from xdcc.base.stratification import deal_out
 from xdcc.base.workers import count_folds, grand_total
 
 CV = Either(Number(low=2, whole=True), Splits(), None)
@@ -71,16 +70,10 @@ def stratified_folds(
     """
     if n_folds > len(Y):
         raise ValueError(f"{n_folds} folds need as many rows, but n_samples={len(Y)}.")
-    deal = MultilabelStratifiedKFold(
-        n_folds, shuffle=True, random_state=generator_from(random_state)
-    )
     present = np.nan_to_num(Y) >= 0.5
     # Whether a row has no label at all is dealt out like a label.
-    present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
-    folds = np.empty(len(Y), dtype=np.intp)
-    for number, (_, rows) in enumerate(deal.split(np.zeros(len(Y)), present)):
-        folds[rows] = number
-    return folds
+    present = np.column_stack((present, ~present.any(axis=1)))
+    return deal_out(present, n_folds, generator_from(random_state))
 
 
 def grouped_folds(groups: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
