@@ -464,6 +464,29 @@ def test_numbers_of_ubj_are_finite(trained):
             check_booster(edited)
 
 
+@pytest.mark.parametrize("form", ["json", "ubj"])
+@pytest.mark.parametrize("kind", ["labels", "one, dart, categories"])
+def test_a_threshold_is_finite_or_the_lowest(trained, kind, form):
+    """XGBoost writes -inf where all values go to the right; of a leaf it would be the value."""
+    content = bytes(trained(kind).save_raw("json"))
+    tree = json.loads(content)["learner"]["gradient_booster"]["model"]["trees"][1]
+    for node, threshold, message in (
+        (0, -np.inf, None),
+        (0, np.inf, "a digit was expected|not finite"),
+        (tree["left_children"].index(-1), -np.inf, "the value of leaf .* is not finite"),
+    ):
+        model = json.loads(content)
+        _tree(split_conditions={node: threshold})(model)
+        edited = json.dumps(model).encode()
+        if form == "ubj":
+            edited = xgb.Booster(model_file=bytearray(edited)).save_raw("ubj")
+        if message is None or (kind == "labels" and node):
+            check_booster(edited)
+        else:
+            with pytest.raises(ModelFileError, match=message):
+                check_booster(edited)
+
+
 def test_every_truncation_is_refused(trained):
     for kind in ("labels", "one, dart, categories", "one, linear"):
         for form in ("json", "ubj"):

@@ -384,6 +384,7 @@ def test_only_missing_values_go_to_the_left() -> None:
     Y = np.isfinite(X[:, :1]).astype(int)
     model = _goes_on(3, monotone_constraints=[1] + [0] * (X.shape[1] - 1)).fit(X, Y)
     assert "-Infinity" in model.get_booster().save_raw("json").decode()
+    check_booster(bytes(model.get_booster().save_raw("ubj")))
     X[0, 0], X[1, 0] = np.finfo(np.float32).min, np.nan
     for rows in (X, X[:1], X[1:2]):
         proba = np.asarray(model.predict_proba(rows))[:, 0]

@@ -93,7 +93,13 @@ def _check_tree(tree: Any, number: int, is_binary: bool) -> int:
         _require(isinstance(numbers, _TypedList if is_binary else list))
         _require(not is_binary or numbers.kind == "d")
         _require(all(type(number) is float for number in numbers))
-        _require(name not in FINITE or all(_is_small(number) for number in numbers))
+        _require(
+            name not in FINITE
+            or all(
+                _is_small(number) or (name == "split_conditions" and number == -math.inf)
+                for number in numbers
+            )
+        )
     sizes = tree["tree_param"]
     _require(isinstance(sizes, dict))
     for name in ("num_nodes", "num_feature", "num_deleted", "size_leaf_vector"):
@@ -139,6 +145,8 @@ def _check_nodes(tree: dict[str, Any], width: int) -> None:
     _require(sorted(i for i, _ in met) == [i for i in nodes if i not in gone])
     if width == 1:
         _require(set(leaves) == {-1} and n_base == len(nodes))
+        of_leaves = [tree["split_conditions"][i] for i in nodes if left[i] == -1]
+        _require(all(math.isfinite(value) for value in of_leaves))
     else:
         _require(sorted(leaves) == list(range(len(leaves))))
         _require(len(leaf_weights) == len(leaves) * width)

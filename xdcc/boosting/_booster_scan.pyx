@@ -47,6 +47,7 @@ cdef int64_t MOST_CATEGORIES = 1 << 24
 cdef int64_t MOST_CATEGORY_WORDS = 1 << 26
 cdef int64_t DEEPEST_TREE = 1024
 cdef uint32_t LIMIT = 0x7E967699       # 1e38 as float32: no number of a tree is larger
+cdef uint32_t NEGATIVE_INFINITY = 0xFF800000
 
 
 cdef inline uint32_t big_endian(const unsigned char* at) noexcept nogil:
@@ -70,7 +71,7 @@ cdef class _Scanner:
     cdef bint binary
     cdef vector[int64_t] integers[N_INTEGERS]
     cdef int64_t n_reals[N_REALS]
-    cdef vector[int64_t] queue, level
+    cdef vector[int64_t] queue, level, lowest
     cdef vector[char] taken
 
     # Shared by both forms
@@ -385,6 +386,7 @@ cdef class _Scanner:
         for slot in range(N_INTEGERS):
             self.integers[slot].clear()
         self.n_reals[LEAF] = 0  # not there if leaves are numbers
+        self.lowest.clear()
         self.expect(b"{")
         while not self.at_end_of_object(not found):
             key = self.key()
@@ -395,7 +397,9 @@ cdef class _Scanner:
                 self.read_integers(place)
             elif (place := REAL_OF.get(key)) is not None:
                 slot = place
-                self.n_reals[slot] = self.skip_reals(slot != GAIN and slot != HESSIAN)
+                self.n_reals[slot] = self.skip_reals(
+                    slot != GAIN and slot != HESSIAN, slot == CONDITION
+                )
             elif key == b"id":
                 number = self.value(depth + 1)
             elif key == b"tree_param":
@@ -464,9 +468,13 @@ cdef class _Scanner:
             found.push_back(-value if negative else value)
         return 0
 
-    cdef int64_t skip_reals(self, bint bounded) except -1:
-        """Skip real numbers and return how many; bounded ones are below 1e38 in size."""
+    cdef int64_t skip_reals(self, bint bounded, bint are_conditions) except -1:
+        """Skip real numbers and return how many; bounded ones are below 1e38 in size.
+
+        A condition may also be -inf: all values go to the right. Their positions are kept.
+        """
         cdef int64_t n = 0, k, start
+        cdef uint32_t number
         cdef const unsigned char* at
         cdef bint too_large = False
         self.expect(b"[")
@@ -478,14 +486,20 @@ cdef class _Scanner:
             if bounded:
                 at = self.data + self.position
                 for k in range(n):
-                    too_large |= (big_endian(at + 4 * k) & 0x7FFFFFFF) >= LIMIT
+                    number = big_endian(at + 4 * k)
+                    if are_conditions and number == NEGATIVE_INFINITY:
+                        self.lowest.push_back(k)
+                    else:
+                        too_large |= (number & 0x7FFFFFFF) >= LIMIT
                 if too_large:
                     raise self.error("a number that is not finite, or too large")
             self.position += 4 * n
             return n
         while not self.at_end(n == 0, b"]"):
             start = self.position
-            if (bounded or not self.skip_not_finite()) and not self.skip_number(bounded):
+            if are_conditions and self.skip_word(b"-Infinity"):
+                self.lowest.push_back(n)
+            elif (bounded or not self.skip_not_finite()) and not self.skip_number(bounded):
                 self.position = start
                 raise self.error("a real number was expected")
             n += 1
@@ -510,6 +524,9 @@ cdef class _Scanner:
                 raise ValueError(
                     f"it has {n_nodes} nodes and {self.n_reals[slot]} {REALS[slot].decode()}"
                 )
+        for node in self.lowest:
+            if self.integers[LEFT][node] == -1 and width == 1:
+                raise ValueError(f"the value of leaf {node} is not finite")
         if trees.n_trees == 0:
             trees.smallest_width = width
         trees.smallest_width = min(trees.smallest_width, width)

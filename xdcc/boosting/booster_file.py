@@ -53,8 +53,9 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
     ------
     ModelFileError
         If XGBoost would not write this: a bracket, length or number is wrong, a number of a tree
-        is not finite, a list of nodes is not a tree, a child, feature, leaf or category does not
-        exist, leaves differ in size, or a tree has more than 1,024 levels.
+        is not finite (a threshold may be -inf), a list of nodes is not a tree, a child, feature,
+        leaf or category does not exist, leaves differ in size, or a tree has more than 1,024
+        levels.
     OSError
         If the file cannot be read.
 

@@ -265,12 +265,17 @@ def _stock(trained: Trained) -> None:
                 _compare_values(forest.predict(_matrix(trained.X)), proba, 1e-5)
 
 
+_OF_TREELITE = ("multilabel:", "binary:logistic")
+"""The objectives of boosters that `to_treelite` takes."""
+
+
 def _treelite(trained: Trained) -> None:
     import treelite
 
     if not isinstance(trained.X, np.ndarray) or _rows_of_booster(trained) is None:
         return
-    if "multi:softmax" in trained.booster.save_config():  # Treelite has the probabilities
+    is_known = any(name in trained.booster.save_config() for name in _OF_TREELITE)
+    if isinstance(trained.model, xgb.Booster) and not is_known:
         return
     try:
         trees = to_treelite(trained.model)
