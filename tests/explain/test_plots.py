@@ -118,7 +118,7 @@ def test_shap_by_hand() -> None:
     values = np.zeros((2, 2, 5), dtype=np.float32)  # features u, v; labels a, b; bias
     values[:, 1] = [[1, 0, -3, 0, 9], [-2, 0, -1, 0, 9]]
     values[:, 0, 0] = 1
-    explained = ShapValues(values, ["u", "v"], ["a", "b"], round=2)
+    explained = ShapValues(values, ["u", "v"], ["a", "b"], round=2, propagated_names=["a", "b"])
     ax = plot_shap(explained, label="b")
     assert _tick_names(ax.get_yticklabels()) == ["a", "u"]
     assert len(ax.patches) == 2

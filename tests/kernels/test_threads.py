@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -142,11 +143,16 @@ def test_forked_processes_have_their_own_threads():
 
 
 def test_workers_help_as_if_processors_were_idle():
-    """Three iterations wait for each other, on any machine."""
-    together = threading.Barrier(3)
+    """Three iterations wait for each other, in one of many trials: workers may come too late."""
+
+    def meet():
+        together = threading.Barrier(3)
+        with suppress(threading.BrokenBarrierError):
+            visits(3, 1, 3, lambda *_: together.wait(timeout=1))
+        return not together.broken
+
     pretend_processors(3)
     try:
-        visits(3, 1, 3, lambda *_: together.wait(timeout=60))
+        assert any(meet() for _ in range(60))
     finally:
         pretend_processors(0)
-    assert not together.broken

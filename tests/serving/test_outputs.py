@@ -284,12 +284,6 @@ def test_treelite_describes_labels_only_as_classes():
     np.testing.assert_allclose(found[:, 0], expected_of(model), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["regressor", "classes"])
-def test_onnx_has_no_categories(name):
-    with pytest.raises(TypeError, match="The column 'f' of X is categorical"):
-        to_onnx(MODELS[name])
-
-
 EXPORTED = {name: (model, X) for name, model in MODELS.items()}
 EXPORTED |= {f"{name} of numbers": (model, NUMBERS) for name, model in OF_NUMBERS.items()}
 

@@ -232,7 +232,7 @@ def test_large_sparse_features_stay_sparse(monkeypatch):
 def test_features_without_rotation(monkeypatch):
     X, Y = labelled_rows()
     rotated = small().fit(X, Y).predict_proba(X)
-    monkeypatch.setattr("xdcc.linear.design._MOST_AXES", 2)
+    monkeypatch.setattr("xdcc.linear.design.MOST_AXES", 2)
     assert small().fit(X, Y).predict_proba(X) == pytest.approx(rotated, abs=1e-2)
 
 
