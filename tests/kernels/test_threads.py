@@ -147,8 +147,12 @@ def test_workers_help_as_if_processors_were_idle():
 
     def meet():
         together = threading.Barrier(3)
-        with suppress(threading.BrokenBarrierError):
-            visits(3, 1, 3, lambda *_: together.wait(timeout=1))
+
+        def arrive(*_):
+            with suppress(threading.BrokenBarrierError):
+                together.wait(timeout=1)
+
+        visits(3, 1, 3, arrive)
         return not together.broken
 
     pretend_processors(3)

@@ -69,8 +69,8 @@ def test_what_cannot_be_exported(fitted_chain, mixed_models, tmp_path):
             to_stock(model, tmp_path / "stock")
     with pytest.raises(TypeError, match=r"^DynamicChainClassifier is not a booster.*to_onnx"):
         to_stock(fitted_chain("paper"), tmp_path / "stock")
+    relevance = BinaryRelevance(n_estimators=1).fit(mixed_models.X, [[0], [1]] * 60)
     with pytest.raises(TypeError, match=r"^BinaryRelevance is not a booster"):
-        relevance = BinaryRelevance(n_estimators=1).fit(mixed_models.X, [[0], [1]] * 60)
         to_stock(relevance, tmp_path / "stock")
     with pytest.raises(TypeError, match=r"second level \(stacked_\)"):
         to_stock(mixed_models["two levels"], tmp_path / "stock")
