@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tests.fuzz.target import Different, Target, load_target
 
-MEMORY = 2 * 2**30
+MEMORY = 4 * 2**30
 """Memory in bytes that a target may use beyond that of imported packages."""
 
 CPU_SECONDS, SECONDS = 20, 180
