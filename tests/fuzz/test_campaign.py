@@ -24,7 +24,7 @@ def misbehave(number: int) -> None:
     if value == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     if value == "memory":
-        bytearray(3 * 2**30)
+        bytearray(5 * 2**30)
     if value == "raise":
         raise KeyError("unexpected")
     if value == "silent":
