@@ -95,6 +95,16 @@ def test_nothing_is_trained_after_a_callback_but_what_refit_asks_for(monkeypatch
 
 
 @pytest.mark.parametrize("stops", [False, True])
+def test_no_chain_is_trained_after_a_callback(monkeypatch, stops):
+    tried = []
+    monkeypatch.setattr(mixture_rule, "chain_seconds", lambda shape: 0.0)
+    monkeypatch.setattr(mixture_rule, "try_joint", lambda *args, **kwargs: tried.append(1))
+    model = _classifier(measure="subset_accuracy", n_jobs=1)
+    model.fit(X, Y, callback=lambda row: stops)
+    assert tried == [1] * (not stops)
+
+
+@pytest.mark.parametrize("stops", [False, True])
 def test_a_rule_after_a_callback_has_a_sample(monkeypatch, stops):
     entries = []
     choose = mixture_rule.try_rules
