@@ -278,8 +278,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             Called after each candidate with its row of `summary_` so far, a dict without the
             "share", and about once a second while a candidate trains: "log_loss" is then NaN,
             "rounds" counts the steps so far. If it returns True, the search ends: candidates in
-            training are dropped as soon as there is a member. The members are trained on all rows
-            as otherwise.
+            training are dropped as soon as there is a member. Nothing is trained after that: the
+            models of the folds predict, without a second level, or with ``refit=True`` those of all
+            rows. The rule is chosen on a sample of the rows.
         keep_on_interrupt : bool, default=False
             Whether Ctrl-C ends the search instead of `fit`, if the mixture has a member by then.
             Its models of the folds predict, or with ``refit=True`` those of all rows, which are

@@ -16,6 +16,9 @@ followed by others of its family.
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
 With a time budget there are as many as folds, or two if it is too short for that.
+
+A callback or an interrupt ends the search at the next step of each candidate. Nothing is trained
+after it: the models of the folds predict, unless ``refit=True``.
 """
 
 import threading
@@ -167,7 +170,7 @@ class Search:
         self._usual = usual_candidates(families, self._shape)
         self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
         self._calling, self._called, self._is_ending = threading.Lock(), time.perf_counter(), False
-        self._was_interrupted = False
+        self._was_interrupted = self._is_stopped = False
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._stacked: list[Member] = []
@@ -207,8 +210,8 @@ class Search:
                 if not self._keep_on_interrupt or not self._members:
                     raise
                 self._was_interrupted = had_time = True
-                self._end = "interrupt"
-                members = self._run(self._choices(self._seed + len(self._table)))
+                self._stop("interrupt")
+                members = self._complete()
         stacked = self._stacked
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         # The row of a member is the last one with its number of seeds: earlier trials had failed.
@@ -249,9 +252,14 @@ class Search:
             if not had_time:
                 self._try_in_any_case()
         except _Stopped:
-            self._end = "callback"
+            self._stop("callback")
             return True
         return had_time
+
+    def _stop(self, reason: str) -> None:
+        """Note that the search is ended from outside: what follows has to be brief."""
+        self._end, self._is_stopped = reason, True
+        self._budget.hurry()
 
     def _try_usual(self) -> None:
         """Train the usual candidates side by side; they enter the mixture in their order."""
@@ -379,7 +387,7 @@ class Search:
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""
-        candidate = self._affordable_second_level()
+        candidate = None if self._is_stopped else self._affordable_second_level()
         # Known before the second level is trained: models of all rows need not wait for it.
         seed = self._seed + len(self._table) + (candidate is not None)
 
@@ -419,7 +427,7 @@ class Search:
             return 1
         is_representative = bool(self._folds.tested.all()) or self._shape.n_folds == 1
         enough = self._shape.n_rows >= _LEAST_ROWS and is_representative
-        if self._refit is False or not enough or self._was_interrupted:
+        if self._refit is False or not enough or self._is_stopped:
             return 0
         if self._budget.is_limited:
             return self._n_affordable
@@ -462,6 +470,10 @@ class Search:
         found = self._train(candidate, self._data, number, watch)
         if found is None:
             return None
+        if self._is_ending:
+            if self._members:
+                raise _Stopped
+            self._budget.hurry()
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
         raw = self._checked(candidate, found.margins)[self._rows_tested].astype(np.float32)
