@@ -105,7 +105,7 @@ def relative_error(data: FitData, n_rows: int, groups: NDArray[np.intp] | None =
         of_groups = np.bincount(groups[rows], above)
         # Products of different rows of a group, of which a sample has fewer.
         alike = (of_groups @ of_groups - above @ above) / len(rows) * len(data.Y) / len(rows)
-        shared = _SHARED * np.sqrt(max(alike, 0.0))
+        shared = _SHARED * np.sqrt(max(float(alike), 0.0))
     return float(np.hypot(max(of_rows.std() / mean, 1.0), shared / mean) / np.sqrt(n_rows))
 
 
