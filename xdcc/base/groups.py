@@ -60,6 +60,14 @@ def column_of_groups(name: str, X: Any) -> Any:
     """Take the column of a DataFrame, of pandas or Dask, that `groups` names.
 
     A ValueError says that there is no such column.
+
+    Examples
+    --------
+    >>> column_of_groups("day", pd.DataFrame({"day": ["Mon", "Tue"]})).tolist()
+    ['Mon', 'Tue']
+    >>> column_of_groups("day", np.zeros((2, 2)))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: groups='day' names a column, but X is a ndarray without names: give a ...
     """
     if not hasattr(X, "columns"):
         raise ValueError(
