@@ -135,14 +135,14 @@ def test_rows_that_are_alike_need_more_groups():
     assert one_fold(of_spread(0.0), 5, seed=0, groups=groups).folds.n_folds == 1
     alike = of_spread(0.1)
     assert one_fold(alike, 5, seed=0, groups=groups) is None
-    assert one_fold(alike, 5, seed=0).folds.n_folds == 1  # who does not know the groups
+    assert one_fold(alike, 5, seed=0).folds.n_folds == 1  # without knowing the groups
 
 
 def test_few_groups_need_several_folds():
     data, groups = of_labels(frequent(100_000)), np.arange(100_000)
     assert one_fold(data, 5, seed=0, groups=groups % 130).folds.n_folds == 1
     assert one_fold(data, 5, seed=0, groups=groups % 100) is None
-    # One large group is not worth more than a small one.
+    # One large group counts as one, however many small ones there are.
     assert one_fold(data, 5, seed=0, groups=np.maximum(groups - 90_000, 0) % 2000) is None
 
 
