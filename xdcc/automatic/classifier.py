@@ -4,7 +4,6 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from numbers import Integral
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.families import MemberLike, families_of
-from xdcc.automatic.holdout import one_fold
+from xdcc.automatic.holdout import hold_out
 from xdcc.automatic.leaderboard import (
     MIXTURE,
     Prediction,
@@ -45,6 +44,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import CV, make_folds
+from xdcc.base.groups import read_groups
 from xdcc.base.importance import LabelImportances
 from xdcc.base.input_form import Features, UnknownCategories
 from xdcc.base.labels import check_labels_as_in_fit
@@ -122,7 +122,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     {cv}
         With a number of folds, only one random fold is tested if the standard error of its log-loss
         is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
-        or more, if `time_budget` is short for them.
+        or more, if `time_budget` is short for them. With `groups` it has whole groups, at least 25
+        of them, and the error is that of groups whose rows are alike. With ``TimeSeriesSplit`` it
+        is the last fold.
     refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that
         the folds found, to predict new rows. "auto": two models of each member, with other seeds,
@@ -323,17 +325,19 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = None
-        if isinstance(self.cv, Integral) and groups is None:
-            folds = one_fold(data, int(self.cv), seed, self.time_budget)
-        if folds is None:
-            folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+        groups = read_groups(groups, X, len(data.Y))
+        held_out = hold_out(self.cv, groups, data=data, seed=seed, time_budget=self.time_budget)
+        if held_out is None:
+            folds, parts = make_folds(self.cv, X, Y, groups, data=data, random_state=seed), None
+        else:
+            folds, parts = held_out
         require_value(self.measure, folds.of_tested(data)[0])
         budget = TimeBudget(started, self.time_budget)
         search = Search(
             data,
             families_of(self.members),
             folds,
+            parts=parts,
             refit=self.refit,
             seed=seed,
             n_jobs=self.n_jobs,

@@ -36,7 +36,6 @@ from xgboost import collective
 from xdcc.automatic.boosters import second_level
 from xdcc.automatic.families import more_candidates, usual_candidates
 from xdcc.automatic.family import Candidate, MemberFamily, Training
-from xdcc.automatic.holdout import parts_of_fold
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.shape import Shape
@@ -127,6 +126,8 @@ class Search:
     folds : Folds
         Which rows each fold is tested and trained on. Only rows that are tested count in the
         mixture and in the choice of the rule.
+    parts : int array of shape (n_samples,), optional
+        Parts of the only fold, on which calibration and rules are judged, instead of folds.
     refit : bool or "auto"
         Whether members are trained on all rows in the end; "auto": if that pays.
     seed : int
@@ -150,6 +151,7 @@ class Search:
         families: Sequence[MemberFamily],
         folds: Folds,
         *,
+        parts: NDArray[np.intp] | None = None,
         refit: bool | Literal["auto"],
         seed: int,
         n_jobs: int | None,
@@ -162,8 +164,8 @@ class Search:
         self._families = families
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._rows_tested = slice(None) if folds.tested.all() else np.flatnonzero(folds.tested)
-        if folds.n_folds == 1:
-            self._folds_of_tested = parts_of_fold(folds, seed)[self._rows_tested]
+        if parts is not None:
+            self._folds_of_tested = parts[self._rows_tested]
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
@@ -700,7 +702,7 @@ class Search:
         # Not in the order in which the fold was drawn.
         rows = np.random.default_rng([self._seed, 1]).permutation(len(data.Y))[:n_rows]
         rows.sort()
-        folds = Folds(self._folds.test[rows])
+        folds = self._folds.of_rows(rows)
         found = out_of_fold(estimator, data.part(rows), folds, should_end=should_end)
         margins = np.full(data.Y.shape, np.nan, np.float32)
         (model,) = found.estimators

@@ -104,9 +104,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         Parameters
         ----------
         {collections}
-        groups : Dask array or Series of shape (n_samples,), optional
-            Group of each row, such as a patient, in the same chunks: all rows of a group are in the
-            same fold, whichever workers have them.
+        {groups_in_chunks}
         {coll_cfg}
 
         Returns
