@@ -272,7 +272,7 @@ def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kin
         ({"stop_tolerance": -1}, [(X, Y)], "stop_tolerance=-1: it must be a number at least 0"),
         ({"early_stopping_rounds": 2}, None, "early_stopping_rounds needs something to measure on"),
         ({}, [(X, Y)], "eval_set is not used: set early_stopping_rounds or chain_length='auto'"),
-        ({"stop_measure": "auc"}, None, "stop_measure='auc': it must be one of 'example_f1'"),
+        ({"stop_measure": "auc"}, None, "stop_measure='auc': it must be one of 'hamming_accuracy'"),
         ({"early_stopping_rounds": 2}, [(X, Y[:, :2])], "has 2 labels, but in fit there were 4"),
         ({"early_stopping_rounds": 2}, [(X[:, :2], Y)], "X has 2 features, but"),
         ({"early_stopping_rounds": 2}, [(X[:9], Y)], "inconsistent numbers of samples"),

@@ -414,7 +414,7 @@ def test_a_label_that_nothing_improves_keeps_the_threshold_for_all_labels():
 @pytest.mark.parametrize(
     ("Y_true", "options", "message"),
     [
-        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'example_f1'"),
+        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'hamming_accuracy'"),
         ([[1]], {}, r"the same shape \(n_samples, n_labels\), got \(1, 1\) and \(1, 2\)"),
         ([[1, 2]], {}, "Y holds 2 in row 0 for label 'label_1'"),
         ([[NAN, NAN]], {}, "no known label in a row of positive weight"),
@@ -431,5 +431,5 @@ def test_choosing_refuses_limits_out_of_range():
         best_threshold([[1, 0]], [[0.5, 0.6]], metrics.micro_f1, max_candidates=1)
     with pytest.raises(ValueError, match="min_positive=-1: it must be a whole number"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], min_positive=-1)
-    with pytest.raises(ValueError, match="it must be one of 'example_f1'"):
+    with pytest.raises(ValueError, match="it must be one of 'hamming_accuracy'"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], "f1")
