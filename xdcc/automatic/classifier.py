@@ -59,12 +59,13 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.constraints import Constraint
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.decision_predictor import mean_source
-from xdcc.decision.label_metrics import Metric, MetricName
+from xdcc.decision.label_metrics import MetricName
 from xdcc.decision.out_of_fold import trained_on
 from xdcc.decision.proba_metrics import ProbaMetricName, proba_metric, require_value
 from xdcc.decision.rules import RuleKind
 from xdcc.distillation import DistilledClassifier
 from xdcc.distillation.teacher import Teacher
+from xdcc.metrics.counted import Counted
 from xdcc.prediction.predictors import MarginSource, second_level, threads_for
 
 
@@ -231,7 +232,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         }
     )
 
-    measure: str | Metric | Callable[..., float] = field(default="example_f1", kw_only=False)
+    measure: str | Counted | Callable[..., float] = field(default="example_f1", kw_only=False)
     members: Annotated[Sequence[MemberLike] | None, OPTIONAL] = None
     rules: Annotated[Literal["auto"] | Sequence[RuleKind], OPTIONAL] = "auto"
     constraints: Annotated[Mapping[str, Constraint] | None, OPTIONAL] = None
