@@ -414,7 +414,7 @@ def test_a_label_that_nothing_improves_keeps_the_threshold_for_all_labels():
 @pytest.mark.parametrize(
     ("Y_true", "options", "message"),
     [
-        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'hamming_accuracy'"),
+        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'hamming_ac"),
         ([[1]], {}, r"the same shape \(n_samples, n_labels\), got \(1, 1\) and \(1, 2\)"),
         ([[1, 2]], {}, "Y holds 2 in row 0 for label 'label_1'"),
         ([[NAN, NAN]], {}, "no known label in a row of positive weight"),
