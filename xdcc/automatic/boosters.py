@@ -26,7 +26,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 
 _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
-_OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
+OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
 """Chosen on generated tables: docs/guide/categories.md."""
 
 _MOST_ROUNDS = 10_000
@@ -218,7 +218,7 @@ def booster(
         labels_per_tree=group,
         subsample=subsample,
         max_bin=_MAX_BIN,
-        **_OF_CATEGORIES,
+        **OF_CATEGORIES,
         **others,
     )
     name = f"{of_labels}, depth {depth}, rate {rate:g}"

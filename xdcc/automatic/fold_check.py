@@ -18,7 +18,14 @@ from scipy import sparse
 from scipy.special import expit
 from xgboost import collective
 
-from xdcc.automatic.boosters import PER_LABEL, PER_TREE, PER_VISIT, ROUNDS_TIMES_RATE, booster
+from xdcc.automatic.boosters import (
+    OF_CATEGORIES,
+    PER_LABEL,
+    PER_TREE,
+    PER_VISIT,
+    ROUNDS_TIMES_RATE,
+    booster,
+)
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.shape import Shape
 from xdcc.base.fit_data import FitData
@@ -50,10 +57,13 @@ _N_BLOCKS = 100
 _MOST_VALUES = 1 / 3
 """Share of the number of rows, above which values are too many to be groups."""
 
-_GROWS, _IS_EVEN = 0.6, 0.5
-"""Share of changes to a next row that are upwards, from which on a column grows; and the effective
-number of values (as many equally frequent ones) as a share of all, from which on whole numbers may
-be identifiers. Counts are mostly small and ages, for example, have few groups to lose."""
+_GROWS = 0.6
+"""Share of the changes to a next row that are upwards, from which on a column grows."""
+
+_MANY_VALUES, _IS_EVEN = 200, 0.5
+"""Values in 1,000 rows, and the effective number of values (as many equally frequent ones) as a
+share of all, from which on whole numbers may be identifiers. A smooth effect, as of an age, is not
+learned at values that are left out if these are few."""
 
 _PROMISING, _CERTAIN = 1.5, 3.5
 """Standard errors with which a first trial is followed by others, and by which to warn."""
@@ -173,7 +183,7 @@ def suspects(data: FitData, most: int) -> list[Suspect]:
     """List what rows may be alike in, at most so many.
 
     Columns that grow with the rows come first, or the order of the rows if there is none, then
-    categories, and whole numbers of about the same frequency.
+    categories, and whole numbers that may be identifiers.
     """
     n_rows = len(data.Y)
     in_order = Suspect(None, True, None, np.arange(n_rows))
@@ -187,27 +197,25 @@ def suspects(data: FitData, most: int) -> list[Suspect]:
     ordered = np.sort(few, axis=0)
     n_seen = 1 + (ordered[1:] > ordered[:-1]).sum(axis=0)
     is_whole = is_complete & (few == np.rint(few)).all(axis=0)
-    found: dict[str, list[Suspect]] = {"growing": [], "categories": [], "even": []}
+    is_identifier = is_whole & (n_seen >= _MANY_VALUES)
+    found: dict[str, list[Suspect]] = {"growing": [], "categories": [], "identifiers": []}
     for column in np.flatnonzero(n_seen >= 2 / 3 * _LEAST_VALUES).tolist():
         values = data.X[:, column]
         is_category = column in categories
         grows = bool(not is_category and is_complete[column] and _share_of_rises(values) >= _GROWS)
-        if not (grows or is_category or (is_whole[column] and np.isfinite(values).all())):
+        if not (grows or is_category or (is_identifier[column] and np.isfinite(values).all())):
             continue
         _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
         if len(counts) < _LEAST_VALUES:
             continue
         has_groups = len(counts) <= _MOST_VALUES * n_rows
         effective = n_rows**2 / (counts.astype(float) @ counts)
-        if grows and not has_groups:
-            suspect = Suspect(column, True, None, np.argsort(values, kind="stable"))
-            found["growing"].append(suspect)
-        elif grows and has_groups:
-            found["growing"].append(Suspect(column, True, codes, None))
+        if grows:
+            order = None if has_groups else np.argsort(values, kind="stable")
+            found["growing"].append(Suspect(column, True, codes if has_groups else None, order))
         elif has_groups and (is_category or effective >= _IS_EVEN * len(counts)):
-            found["categories" if is_category else "even"].append(
-                Suspect(column, False, codes, None)
-            )
+            kind = "categories" if is_category else "identifiers"
+            found[kind].append(Suspect(column, False, codes, None))
     growing, *others = found.values()
     listed = [*(growing or [in_order]), *(each for kind in others for each in kind)]
     return listed[:most]
@@ -230,13 +238,13 @@ def _trial(data: FitData, suspect: Suspect, n_rows: int, random: np.random.Gener
     counts = data.counts[rows]
     rows, groups = rows[counts], np.unique(groups[counts], return_inverse=True)[1]
     sizes = np.bincount(groups)
-    half = _halves(sizes, random)[groups]
+    half = _halves(len(sizes), random)[groups]
     is_tested = _rank_in_group(groups, sizes, random) < np.maximum(1, sizes[groups] // _TESTED)
     learned = [np.sort(rows[~is_tested & (half == number)]) for number in range(2)]
     if not all(data.known[each].any() for each in learned):
         return Flattery(0.0, np.inf)
     tested = data.take(rows[is_tested])
-    losses = [_losses(data.part(each), tested, random) for each in learned]
+    losses = [_losses(data.part(each), tested, half[is_tested], random) for each in learned]
     groups, half = groups[is_tested], half[is_tested]
     with_group = np.where(half == 0, losses[0], losses[1])
     difference = np.where(half == 0, losses[1], losses[0]) - with_group
@@ -285,30 +293,40 @@ def _rank_in_group(
     return ranks
 
 
-def _halves(sizes: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:
-    """Divide groups into halves, of two groups of about the same size one into each."""
-    drawn = random.permutation(len(sizes))
-    drawn = drawn[np.argsort(sizes[drawn], kind="stable")]
-    first = random.integers(0, 2, (len(sizes) + 1) // 2)
-    halves = np.empty(len(sizes), dtype=np.intp)
-    halves[drawn] = np.column_stack((first, 1 - first)).ravel()[: len(sizes)]
-    return halves
+def _halves(n_groups: int, random: np.random.Generator) -> NDArray[np.intp]:
+    """Divide groups into halves, of two groups with adjacent values one into each.
+
+    What is smooth in the values is then learned in both halves.
+    """
+    first = random.integers(0, 2, (n_groups + 1) // 2)
+    return np.column_stack((first, 1 - first)).ravel()[:n_groups]
 
 
-def _losses(learned: FitData, tested: FitData, random: np.random.Generator) -> NDArray[np.float64]:
-    """Train a booster on some rows, and return its log-loss for each of others, `(n_tested,)`."""
+def _losses(
+    learned: FitData, tested: FitData, half: NDArray[np.intp], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Train a booster on some rows, and return its log-loss for each of others, `(n_tested,)`.
+
+    Each half of these has the right mean: how frequent labels are differs by chance, and a value
+    that was not learned has one place in a tree, which may be a wrong one for all such rows.
+    """
     model = MultiLabelXGBClassifier(
-        n_estimators=_ROUNDS, max_depth=_DEPTH, learning_rate=0.3, sketch_size=1, max_bin=64
+        n_estimators=_ROUNDS,
+        max_depth=_DEPTH,
+        learning_rate=0.3,
+        sketch_size=1,
+        max_bin=64,
+        **OF_CATEGORIES,
     )
     (model,) = model._fit_with_seeds(learned, [int(random.integers(2**31))])
     margins = np.asarray(model._margins(tested.X), dtype=np.float64)
     weight, Y = tested.entry_weight, tested.truth
-    # Labels that are more frequent in one half do not count: groups differ in them by chance.
-    for _ in range(2):
-        proba = expit(margins)
-        slope = (weight * proba * (1 - proba)).sum(axis=0)
-        step = (weight * (Y - proba)).sum(axis=0) / np.maximum(slope, 1e-9)
-        margins += np.clip(step, -1, 1)
+    for rows in (half == 0, half == 1):
+        for _ in range(3):
+            proba = expit(margins[rows])
+            slope = (weight[rows] * proba * (1 - proba)).sum(axis=0)
+            step = (weight[rows] * (Y[rows] - proba)).sum(axis=0) / np.maximum(slope, 1e-9)
+            margins[rows] += np.clip(step, -1, 1)
     losses: NDArray[np.float64] = weight * (np.logaddexp(0, margins) - Y * margins)
     return losses.sum(axis=1)
 
