@@ -55,8 +55,8 @@ def checked(X, Y, **form):
 def test_effects_of_days_are_told_once():
     (message,) = messages(*table(1.5))
     assert message.startswith(
-        "Random folds flatter the score: rows that share a value of 'day' are alike. In a trial the "
-        "log-loss was "
+        "Random folds flatter the score: rows that share a value of 'day' are alike. In a "
+        "trial the log-loss was "
     )
     assert message.endswith(
         " % higher where no such rows were in training. If new rows have other values of 'day', "

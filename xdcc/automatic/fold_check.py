@@ -42,7 +42,7 @@ the lowest."""
 LEAST_ROWS = 2_000
 """With fewer rows nothing is tested."""
 
-_MOST_ROWS, _FEWEST_ROWS = 20_000, 8_000
+_MOST_ROWS, _FEWEST_ROWS = 20_000, 6_000
 """Rows of a trial; as few as the second number, or all rows, if time does not suffice for more."""
 
 _MOST_COLUMNS, _MOST_TRIALS = 5, 4
@@ -186,39 +186,50 @@ def suspects(data: FitData, most: int) -> list[Suspect]:
     categories, and whole numbers that may be identifiers.
     """
     n_rows = len(data.Y)
-    in_order = Suspect(None, True, None, np.arange(n_rows))
     if most < 1:
         return []
     if sparse.issparse(data.X):
-        return [in_order]
-    categories = (data.input_form.categories if data.input_form else None) or {}
+        return [Suspect(None, True, None, np.arange(n_rows))]
     few = data.X[np.linspace(0, n_rows - 1, 1000).astype(np.intp)]
-    is_complete = np.isfinite(few).all(axis=0)
     ordered = np.sort(few, axis=0)
     n_seen = 1 + (ordered[1:] > ordered[:-1]).sum(axis=0)
-    is_whole = is_complete & (few == np.rint(few)).all(axis=0)
-    is_identifier = is_whole & (n_seen >= _MANY_VALUES)
-    found: dict[str, list[Suspect]] = {"growing": [], "categories": [], "identifiers": []}
-    for column in np.flatnonzero(n_seen >= 2 / 3 * _LEAST_VALUES).tolist():
-        values = data.X[:, column]
-        is_category = column in categories
-        grows = bool(not is_category and is_complete[column] and _share_of_rises(values) >= _GROWS)
-        if not (grows or is_category or (is_identifier[column] and np.isfinite(values).all())):
-            continue
-        _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-        if len(counts) < _LEAST_VALUES:
-            continue
-        has_groups = len(counts) <= _MOST_VALUES * n_rows
-        effective = n_rows**2 / (counts.astype(float) @ counts)
-        if grows:
-            order = None if has_groups else np.argsort(values, kind="stable")
-            found["growing"].append(Suspect(column, True, codes if has_groups else None, order))
-        elif has_groups and (is_category or effective >= _IS_EVEN * len(counts)):
-            kind = "categories" if is_category else "identifiers"
-            found[kind].append(Suspect(column, False, codes, None))
-    growing, *others = found.values()
-    listed = [*(growing or [in_order]), *(each for kind in others for each in kind)]
-    return listed[:most]
+    several = np.flatnonzero(n_seen >= 2 / 3 * _LEAST_VALUES).tolist()
+    categories = (data.input_form.categories if data.input_form else None) or {}
+    numbers = [
+        each for each in several if each not in categories and np.isfinite(few[:, each]).all()
+    ]
+    growing = [each for each in numbers if _share_of_rises(data.X[:, each]) >= _GROWS]
+    identifiers = [
+        each
+        for each in numbers
+        if n_seen[each] >= _MANY_VALUES and (few[:, each] == np.rint(few[:, each])).all()
+    ]
+    found = [Suspect(None, True, None, np.arange(n_rows))]
+    for kind in (growing, [each for each in several if each in categories], identifiers):
+        for column in kind:
+            suspect = _suspect(data.X[:, column], column, kind is growing, kind is identifiers)
+            if suspect is not None and column not in [each.column for each in found]:
+                found.append(suspect)
+            if len(found) > most:
+                break
+        if len(found) > 1 and found[1].grows:
+            found = [each for each in found if each.column is not None]
+    return found[:most]
+
+
+def _suspect(
+    values: NDArray[np.float32], column: int, grows: bool, is_number: bool
+) -> Suspect | None:
+    """Make groups of the values of a column; None if they are too few or too many for that."""
+    if is_number and not np.isfinite(values).all():
+        return None
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    effective = len(values) ** 2 / (counts.astype(float) @ counts)
+    if len(counts) < _LEAST_VALUES or (is_number and effective < _IS_EVEN * len(counts)):
+        return None
+    if len(counts) <= _MOST_VALUES * len(values):
+        return Suspect(column, grows, codes, None)
+    return Suspect(column, True, None, np.argsort(values, kind="stable")) if grows else None
 
 
 def _share_of_rises(values: NDArray[np.floating]) -> float:
