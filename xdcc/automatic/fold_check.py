@@ -72,6 +72,9 @@ _LEAST_FLATTERY = 0.02
 """By which share the log-loss has to differ."""
 
 _ROUNDS, _DEPTH = 25, 6
+_PER_FEATURE = 1e-6
+"""Seconds for a feature in a round, which matter for text."""
+
 _TESTED = 4
 """One row of so many is tested."""
 
@@ -176,7 +179,8 @@ def _seconds_of_trial(shape: Shape, n_rows: int) -> float:
     """Estimate the seconds of two boosters on one core."""
     n_learned = n_rows * (1 - 1 / _TESTED) / 2
     visits = n_learned * shape.n_entries / shape.n_rows * _DEPTH * PER_VISIT
-    return 2 * _ROUNDS * (visits + PER_TREE + PER_LABEL * n_learned * shape.n_labels)
+    per_round = PER_TREE + PER_LABEL * n_learned * shape.n_labels + _PER_FEATURE * shape.n_features
+    return 2 * _ROUNDS * (visits + per_round)
 
 
 def suspects(data: FitData, most: int) -> list[Suspect]:
@@ -224,7 +228,7 @@ def _suspect(
     if is_number and not np.isfinite(values).all():
         return None
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    effective = len(values) ** 2 / (counts.astype(float) @ counts)
+    effective = len(values) ** 2 / float(np.square(counts, dtype=np.float64).sum())
     if len(counts) < _LEAST_VALUES or (is_number and effective < _IS_EVEN * len(counts)):
         return None
     if len(counts) <= _MOST_VALUES * len(values):
@@ -234,8 +238,8 @@ def _suspect(
 
 def _share_of_rises(values: NDArray[np.floating]) -> float:
     """Return which share of the changes from a row to the next are upwards."""
-    n_up = np.count_nonzero(values[1:] > values[:-1])
-    n_down = np.count_nonzero(values[1:] < values[:-1])
+    n_up = int(np.count_nonzero(values[1:] > values[:-1]))
+    n_down = int(np.count_nonzero(values[1:] < values[:-1]))
     return n_up / max(n_up + n_down, 1)
 
 
