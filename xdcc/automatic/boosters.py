@@ -26,7 +26,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 
 _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
-_OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
+OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
 """Chosen on generated tables: docs/guide/categories.md."""
 
 _MOST_ROUNDS = 10_000
@@ -53,7 +53,7 @@ ROUNDS_OF_ONE_FOLD = 420
 """Boosting rounds of one fold without a budget, for all boosters together. They and the rest take
 less than three times as long as 200 rounds of depth 6 on all rows."""
 
-_ROUNDS_TIMES_RATE = 15.0
+ROUNDS_TIMES_RATE = 15.0
 """About how many boosting rounds are needed, times the learning rate."""
 
 SECOND_LEVEL = "second level"
@@ -90,7 +90,7 @@ PER_VISIT = 2.5e-9
 PER_TREE = 3e-4
 """Seconds for a tree, whatever the number of rows."""
 
-_PER_LABEL = 2.5e-8
+PER_LABEL = 2.5e-8
 """Seconds for gradient, margin and log-loss of a row and a label."""
 
 
@@ -107,7 +107,7 @@ class Pace(NamedTuple):
     """
 
     longest: float = np.inf
-    needed: float = _ROUNDS_TIMES_RATE
+    needed: float = ROUNDS_TIMES_RATE
 
 
 ANY_PACE = Pace()
@@ -198,7 +198,7 @@ def booster(
     of_labels = f"groups of {group}" if group else "all labels"
     n_trees = ceil(shape.n_labels / group) if group else 1
     in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
-    in_round = in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
+    in_round = in_trees + PER_LABEL * shape.n_rows * shape.n_labels
     longest, affordable = pace.longest, ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
     rates: Sequence[tuple[float, float]] = _RATES
     if shape.n_folds == 1:
@@ -207,8 +207,8 @@ def booster(
             rates = [(_RATE_OF_ONE_FOLD, np.inf)]
             affordable = min(affordable, ROUNDS_OF_ONE_FOLD)
     for rate, longest_of_rate in rates:
-        seconds = shape.n_folds * _ROUNDS_TIMES_RATE / rate * in_round
-        if seconds * pace.needed / _ROUNDS_TIMES_RATE <= min(longest, longest_of_rate):
+        seconds = shape.n_folds * ROUNDS_TIMES_RATE / rate * in_round
+        if seconds * pace.needed / ROUNDS_TIMES_RATE <= min(longest, longest_of_rate):
             break
     model = MultiLabelXGBClassifier(
         max_depth=depth,
@@ -218,7 +218,7 @@ def booster(
         labels_per_tree=group,
         subsample=subsample,
         max_bin=_MAX_BIN,
-        **_OF_CATEGORIES,
+        **OF_CATEGORIES,
         **others,
     )
     name = f"{of_labels}, depth {depth}, rate {rate:g}"
@@ -294,7 +294,7 @@ def slowness(candidate: Candidate, seconds_per_round: float) -> float:
     >>> slowness(booster, booster.seconds / 300 * 3)
     3.0
     """
-    n_rounds = _ROUNDS_TIMES_RATE / candidate.model.learning_rate
+    n_rounds = ROUNDS_TIMES_RATE / candidate.model.learning_rate
     return float(seconds_per_round * n_rounds / candidate.seconds)
 
 

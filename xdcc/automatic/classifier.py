@@ -4,6 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from numbers import Integral
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.families import MemberLike, families_of
+from xdcc.automatic.fold_check import seconds_of_search, warn_of_random_folds
 from xdcc.automatic.holdout import hold_out
 from xdcc.automatic.leaderboard import (
     MIXTURE,
@@ -27,6 +29,7 @@ from xdcc.automatic.mixture_margins import mixture_margins
 from xdcc.automatic.mixture_rule import choose_rule
 from xdcc.automatic.search import CandidateCallback, Search
 from xdcc.automatic.search_result import SearchResult
+from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.bins import SharedBins
 from xdcc.base.contributions import Contributions
@@ -320,7 +323,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             short for a booster or a classifier of another package. If memory does not suffice for a
             forest: it is left out. If a constraint cannot be met: a label without the precision is
             never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
-            ended the search.
+            ended the search. If random folds flatter the score, because rows that share a value of
+            a column, or that follow each other, are alike: the message names the column, by how
+            much, and what to pass. It is tested on a sample of 2,000 rows or more, in two percent
+            of the time.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
@@ -347,8 +353,14 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             callback=callback,
             keep_on_interrupt=keep_on_interrupt,
         )
+        is_random = groups is None and isinstance(self.cv, Integral | None)
         with side_by_side(self.n_jobs):
+            if is_random and self.time_budget is not None:
+                shape = Shape.of(data, folds.n_folds)
+                warn_of_random_folds(data, shape, self.time_budget, seed)
             found = search.run()
+            if is_random and self.time_budget is None:
+                warn_of_random_folds(data, found.shape, seconds_of_search(found), seed)
             self._learn(found, seed, budget)
         self.folds_ = folds.test
         self.oof_proba_ = np.full(data.Y.shape, np.nan)
