@@ -36,8 +36,8 @@ SHARE_OF_TIME = 0.02
 """Of the estimated seconds for training, or of the time budget."""
 
 _OF_ESTIMATE = 0.4
-"""Share of the estimated seconds that a round of one fold took on tables of 60,000 to 120,000 rows,
-the lowest."""
+"""Share of the estimated seconds that a round of one fold took on four tables of 60,000 to 120,000
+rows."""
 
 LEAST_ROWS = 2_000
 """With fewer rows nothing is tested."""
