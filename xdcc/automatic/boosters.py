@@ -12,7 +12,7 @@ needed, decides how fast the next ones learn. Where one fold is enough and time 
 have a number of rounds for all of them: if the first needs few, a slower one follows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any, NamedTuple
@@ -21,7 +21,8 @@ import numpy as np
 
 from xdcc.automatic.family import Candidate, MemberFamily, Training
 from xdcc.automatic.shape import Shape
-from xdcc.automatic.time_budget import SHARE_OF_ONE
+from xdcc.automatic.time_budget import SHARE_OF_ONE, TimeBudget
+from xdcc.automatic.trial import Trial
 from xdcc.boosting import MultiLabelXGBClassifier
 
 _MOST_LABELS_OF_A_GROUP = 40
@@ -122,7 +123,7 @@ class Boosters(MemberFamily):
     noun = "booster"
 
     def __init__(self) -> None:
-        self._needed, self._slowness = ANY_PACE.needed, 1.0
+        self._needed, self._slowness = ANY_PACE.needed, {False: 1.0, True: 1.0}
 
     @property
     def is_cut(self) -> bool:  # type: ignore[override]
@@ -131,28 +132,39 @@ class Boosters(MemberFamily):
 
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
         """List a booster, and a second one if both cost little enough and labels are several."""
-        pace = self._pace(longest)
         is_sampled = shape.n_rows >= _ENOUGH_TO_SAMPLE and shape.n_folds > 1
         subsample = _SUBSAMPLE if is_sampled else 1.0
-        first = booster(shape, 4, 0, subsample, pace)
+        first = booster(shape, 4, 0, subsample, self._pace(longest))
         if shape.n_labels == 1 or (shape.n_folds == 1 and longest == np.inf):
             return [first]
-        second = booster(shape, 6, _half_of_labels(shape), pace=pace)
-        return [first, second] if first.seconds + second.seconds <= _AFFORDABLE else [first]
+        second = booster(shape, 6, _half_of_labels(shape), pace=self._pace(longest, of_groups=True))
+        if longest < np.inf:
+            is_affordable = self._slowness[True] * second.least_seconds <= longest
+        else:
+            is_affordable = first.seconds + second.seconds <= _AFFORDABLE
+        return [first, second] if is_affordable else [first]
+
+    def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
+        """Time rounds of trees for all labels, and of trees for groups of labels."""
+        for group in (0, _half_of_labels(trial.shape))[: trial.shape.n_labels]:
+            candidate = booster(trial.shape, 6, group)
+            self._correct(candidate, trial.seconds_per_step(candidate))
+            yield candidate, self._slowness[group > 0] * candidate.seconds
 
     def first(self, shape: Shape, longest: float) -> Candidate:
         """Describe a booster that is a good model after this many seconds."""
-        return first_booster(shape, longest)
+        return first_booster(shape, longest / self._slowness[False])
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw a booster."""
         groups = {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
+        depth, group = int(random.choice([3, 4, 6, 8])), int(random.choice(sorted(groups)))
         return booster(
             shape,
-            int(random.choice([3, 4, 6, 8])),
-            int(random.choice(sorted(groups))),
+            depth,
+            group,
             float(random.choice([0.5, 0.7, 0.9])),
-            self._pace(longest),
+            self._pace(longest, of_groups=group > 0),
             colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
             min_child_weight=float(random.choice([1, 3, 10])),
         )
@@ -160,12 +172,17 @@ class Boosters(MemberFamily):
     def learn(self, training: Training) -> float:
         """Learn how long others take, and how fast they have to learn."""
         model, watch = training.candidate.model, training.watch
-        self._slowness = slowness(training.candidate, watch.seconds_per_step())
+        self._correct(training.candidate, watch.seconds_per_step())
         if model.labels_per_tree == 0:
             n_best = training.unfitted.n_estimators
             needed = np.inf if watch.is_cut else n_best * model.learning_rate
             self._needed = max(ANY_PACE.needed, needed)
-        return self._slowness * training.candidate.seconds
+        return self._slowness[model.labels_per_tree > 0] * training.candidate.seconds
+
+    def _correct(self, candidate: Candidate, seconds_per_round: float) -> None:
+        """Correct the estimates of boosters of the same kind of trees."""
+        of_groups = candidate.model.labels_per_tree > 0
+        self._slowness[of_groups] = slowness(candidate, seconds_per_round)
 
     def after(self, shape: Shape, training: Training) -> Sequence[Candidate]:
         """List a slower booster with the remaining rounds, if there are enough of them."""
@@ -173,9 +190,9 @@ class Boosters(MemberFamily):
         slower = slower_booster(shape, self._needed, left)
         return [] if slower is None else [slower]
 
-    def _pace(self, longest: float) -> Pace:
+    def _pace(self, longest: float, *, of_groups: bool = False) -> Pace:
         """Tell how fast the next booster has to learn."""
-        return Pace(longest / self._slowness, self._needed)
+        return Pace(longest / self._slowness[of_groups], self._needed)
 
 
 def _half_of_labels(shape: Shape) -> int:
@@ -271,18 +288,19 @@ def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | No
     return None
 
 
-def fits_often(shape: Shape, time_budget: float) -> bool:
+def fits_often(shape: Shape, budget: TimeBudget) -> bool:
     """Tell whether a booster that learns slowly takes a small share of a time budget.
 
     Examples
     --------
     >>> few, many = Shape(400, 70, 6, 28_000, 5), Shape(100_000, 50, 9, 5_000_000, 5)
-    >>> fits_often(few, 60), fits_often(many, 60)
+    >>> budget = TimeBudget(0, 60)
+    >>> fits_often(few, budget), fits_often(many, budget)
     (True, False)
     """
     found = booster(shape, 6, 0)
-    seconds = found.seconds * found.model.learning_rate / _SLOW
-    return bool(seconds <= SHARE_OF_ONE * time_budget)
+    seconds = budget.slowness(found) * found.seconds * found.model.learning_rate / _SLOW
+    return bool(seconds <= SHARE_OF_ONE * budget.seconds)
 
 
 def slowness(candidate: Candidate, seconds_per_round: float) -> float:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.contributions import mixed_contributions
-from xdcc.automatic.families import MemberLike, families_of
-from xdcc.automatic.holdout import one_fold
+from xdcc.automatic.families import MemberLike, families_of, try_out
+from xdcc.automatic.holdout import haste_of, one_fold
 from xdcc.automatic.leaderboard import (
     MIXTURE,
     Prediction,
@@ -28,6 +28,7 @@ from xdcc.automatic.mixture_margins import mixture_margins
 from xdcc.automatic.mixture_rule import choose_rule
 from xdcc.automatic.search import CandidateCallback, Search
 from xdcc.automatic.search_result import SearchResult
+from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.bins import SharedBins
 from xdcc.base.contributions import Contributions
@@ -44,7 +45,7 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import CV, make_folds
+from xdcc.base.folds import CV, N_FOLDS, make_folds
 from xdcc.base.importance import LabelImportances
 from xdcc.base.input_form import Features, UnknownCategories
 from xdcc.base.labels import check_labels_as_in_fit
@@ -322,21 +323,26 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = None
+        shared = data._replace(bins=SharedBins())
+        folds, n_folds = None, int(self.cv) if isinstance(self.cv, Integral) else N_FOLDS
+        budget, families = TimeBudget(started, self.time_budget), families_of(self.members)
+        with side_by_side(self.n_jobs):
+            try_out(families, shared, n_folds, budget, self.n_jobs)
         if isinstance(self.cv, Integral) and groups is None:
-            folds = one_fold(data, int(self.cv), seed, self.time_budget)
+            haste = haste_of(families, Shape.of(data, n_folds), budget)
+            folds = one_fold(data, n_folds, seed, haste)
         if folds is None:
             folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         require_value(self.measure, folds.of_tested(data)[0])
-        budget = TimeBudget(started, self.time_budget)
         search = Search(
-            data,
-            families_of(self.members),
+            shared,
+            families,
             folds,
             refit=self.refit,
             seed=seed,
             n_jobs=self.n_jobs,
             budget=budget,
+            has_rules=proba_metric(self.measure) is None,
             verbose=bool(self.verbose),
             callback=callback,
             keep_on_interrupt=keep_on_interrupt,

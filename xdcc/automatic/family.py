@@ -7,7 +7,7 @@ trains out of fold, and whether it has a flat form, is up to the model: a classi
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from xdcc.automatic.other_classifier import OtherClassifier, free_seeds
 from xdcc.automatic.shape import Shape
+from xdcc.automatic.trial import Trial
 from xdcc.automatic.watch import Watch
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
@@ -77,6 +78,11 @@ class Candidate:
     def kind(self) -> type:
         """The class of the model."""
         return type(self.model)
+
+    @property
+    def pace(self) -> Hashable:
+        """The same for candidates that take as much longer than estimated."""
+        return self.kind, bool(getattr(self.model, "labels_per_tree", 0))
 
     @property
     def least_seconds(self) -> float:
@@ -200,6 +206,22 @@ class MemberFamily(ABC):
             estimator = candidate.estimator(0, 1)
             if isinstance(estimator, OtherClassifier):
                 estimator.try_out(data, is_timed=False)
+
+    def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
+        """Time candidates on the data at hand, in a time budget.
+
+        Parameters
+        ----------
+        trial : Trial
+            Times them, and knows the sizes of its rows.
+
+        Yields
+        ------
+        candidate, seconds
+            One for each `pace`, estimated for the sizes of the trial, and the seconds it would
+            take there.
+        """
+        yield from ()
 
     def first(self, shape: Shape, longest: float) -> Candidate | None:
         """Return a candidate that is good after `longest` seconds; None if there is none."""

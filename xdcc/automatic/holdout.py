@@ -6,20 +6,30 @@ the losses of a model that predicts each label's frequency, and takes a single r
 is a small share of the loss. Rows with rare labels, whose losses differ most, need more rows.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic.boosters import fits_often
+from xdcc.automatic.families import usual_candidates
+from xdcc.automatic.family import MemberFamily
 from xdcc.automatic.shape import Shape
+from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds
 from xdcc.base.label_rows import sample_rows
 
-MOST_ERROR, MOST_ERROR_IN_HASTE = 0.01, 0.02
-"""Standard error of a fold's log-loss, as a share of the loss, with which one fold is enough; and
-where a time budget is too short for boosters of several folds."""
+MOST_ERROR = 0.01
+"""Standard error of a fold's log-loss, as a share of the loss, with which one fold is enough."""
 
+
+_HASTE = 2.0
+"""Times that error if a time budget is too short for slow boosters of several folds."""
+
+_SHARE_OF_USUAL = 0.5
+"""Share of a time budget in which the usual candidates have to be worth something."""
 
 _N_PARTS = 5
 
@@ -61,8 +71,22 @@ def relative_error(data: FitData, n_rows: int) -> float:
     return float(max(of_rows.std() / mean, 1.0) / np.sqrt(n_rows)) if mean > 0 else np.inf
 
 
+def haste_of(families: Sequence[MemberFamily], shape: Shape, budget: TimeBudget) -> float:
+    """Return how many times as large an error of one fold is allowed; infinity: any.
+
+    Several folds of few boosting rounds are less exact than one. If even the usual candidates do
+    not fit into all folds, one of them has to do.
+    """
+    if not budget.is_limited:
+        return 1.0
+    usual = usual_candidates(families, shape, budget.longest())
+    if sum(budget.estimate(each) for each in usual) > _SHARE_OF_USUAL * budget.seconds:
+        return np.inf
+    return 1.0 if fits_often(shape, budget) else _HASTE
+
+
 def one_fold(
-    data: FitData, n_folds: int, seed: int, time_budget: float | None = None
+    data: FitData, n_folds: int, seed: int, haste: float = 1.0
 ) -> Folds | None:
     """Draw one fold of `n_folds`, if its log-loss is exact enough.
 
@@ -74,9 +98,8 @@ def one_fold(
         The fold has 1 / `n_folds` of the rows.
     seed : int
         Seed for the rows that are drawn.
-    time_budget : float, optional
-        Seconds. If they are few for the number of rows, a less exact log-loss is enough: several
-        folds of few boosting rounds would be less exact still.
+    haste : float, default=1.0
+        How many times as large an error is allowed, as in :func:`haste_of`.
 
     Returns
     -------
@@ -93,9 +116,7 @@ def one_fold(
     n_tested = len(data.Y) // n_folds
     if collective.is_distributed() or n_tested == 0:
         return None
-    is_in_haste = time_budget is not None and not fits_often(Shape.of(data, n_folds), time_budget)
-    most = MOST_ERROR_IN_HASTE if is_in_haste else MOST_ERROR
-    if relative_error(data, n_tested) > most:
+    if haste < np.inf and relative_error(data, n_tested) > haste * MOST_ERROR:
         return None
     test = np.full(len(data.Y), -1, dtype=np.intp)
     test[np.random.default_rng(seed).permutation(len(test))[:n_tested]] = 0

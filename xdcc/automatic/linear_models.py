@@ -1,9 +1,10 @@
 """Logistic regressions, which help most where X is text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdcc.automatic.family import Candidate, MemberFamily
 from xdcc.automatic.shape import Shape
+from xdcc.automatic.trial import Trial
 from xdcc.linear import LogisticLabels
 from xdcc.linear.many_labels import SAMPLE, are_many
 
@@ -19,6 +20,9 @@ _N_PRODUCTS = 150
 _SHARE_OF_MODEL = 0.35
 """Share of these products for a model that does not choose its penalty, where labels are many."""
 
+_BLOCK = 64
+"""Labels whose models are trained together."""
+
 _ROWS_PER_FEATURE, _LEAST_ROWS = 400, 20_000
 """Rows of one fold for each coefficient of a linear model, and at least. By n rows, p coefficients
 lose about p / 2 n in log-loss: 1 / 800. Members are trained on all rows if there is time."""
@@ -33,24 +37,36 @@ class LinearModels(MemberFamily):
         """List logistic regressions."""
         return [linear(shape)]
 
+    def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
+        """Time the first models, at the strongest penalty."""
+        candidate = linear(trial.shape)
+        n_models = min(_BLOCK, trial.shape.n_labels)
+        of_models = candidate.seconds * _SHARE_OF_MODEL * n_models / _n_models(trial.shape)
+        seconds = trial.seconds_of_first_call(candidate)
+        yield candidate, candidate.seconds * seconds * trial.shape.n_folds / of_models
+
 
 def linear(shape: Shape) -> Candidate:
     """Describe logistic regressions."""
     n_rows = rows_of_linear(shape)
     n_entries = shape.n_entries * n_rows / shape.n_rows
-    n_models = float(shape.n_labels)
-    if are_many(shape.n_labels, shape.n_features):
-        n_models = SAMPLE + _SHARE_OF_MODEL * shape.n_labels
     of_product = _PER_PRODUCT * n_entries + _PER_COEFFICIENT * shape.n_features
     return Candidate(
         "linear",
         LogisticLabels(),
-        _N_PRODUCTS * shape.n_folds * n_models * of_product,
-        ends_early=True,
+        _N_PRODUCTS * shape.n_folds * _n_models(shape) * of_product,
+        ends_early=not are_many(shape.n_labels, shape.n_features),
         repeats=False,
         is_divisible=False,
         n_rows=n_rows if shape.n_folds == 1 else None,
     )
+
+
+def _n_models(shape: Shape) -> float:
+    """Count models that choose their penalties, and others by what they take of these."""
+    if are_many(shape.n_labels, shape.n_features):
+        return SAMPLE + _SHARE_OF_MODEL * shape.n_labels
+    return float(shape.n_labels)
 
 
 def rows_of_linear(shape: Shape) -> int:

@@ -132,6 +132,8 @@ class Search:
         Threads of the candidates.
     budget : TimeBudget
         When to end.
+    has_rules : bool, default=True
+        Whether decision rules are chosen afterwards.
     verbose : bool
         Whether to show the progress.
     callback : callable, optional
@@ -151,11 +153,12 @@ class Search:
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
+        has_rules: bool = True,
         verbose: bool,
         callback: CandidateCallback | None = None,
         keep_on_interrupt: bool = False,
     ) -> None:
-        self._data, self._folds = data._replace(bins=SharedBins()), folds
+        self._data, self._folds = data if data.bins else data._replace(bins=SharedBins()), folds
         self._families = families
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._rows_tested = slice(None) if folds.tested.all() else np.flatnonzero(folds.tested)
@@ -180,7 +183,8 @@ class Search:
         # Trainings on all rows that would take as long as those of all folds.
         n_folds = folds.n_folds
         self._trainings = n_folds - 1 if n_folds > 1 else float(folds.trains(0).mean())
-        self._for_rules = 0.0
+        self._has_rules, self._for_rules = has_rules, 0.0
+        self._is_first_part = False
         self._n_affordable = folds.n_folds
         self._is_together = False
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
@@ -197,8 +201,6 @@ class Search:
         ValueError
             If a classifier of another package predicts no probabilities.
         """
-        for family in self._families:
-            family.begin(self._data, self._shape, self._budget.longest())
         with self._progress:
             try:
                 had_time = self._try_all()
@@ -304,9 +306,10 @@ class Search:
 
     def _try_in_time(self) -> None:
         """Train one candidate after the other until the time is over or enough have failed."""
-        n_failures = 0
+        n_failures, self._is_first_part = 0, True
+        self._reserve_what_follows()
         self._try_first()
-        for candidate in self._candidates():
+        for candidate, longest in self._candidates():
             if not self._budget.has(0):
                 self._end = "time_budget"
                 break
@@ -314,7 +317,7 @@ class Search:
             fits = self._budget.has(seconds)
             if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
                 self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
-            n_failures = 0 if fits and self._try(candidate) else n_failures + 1
+            n_failures = 0 if fits and self._try(candidate, longest) else n_failures + 1
             if n_failures >= _MOST_FAILURES:
                 failed = f"{_MOST_FAILURES} candidates in turn have not helped"
                 self._end = failed if fits else "time_budget"
@@ -355,27 +358,58 @@ class Search:
         """Whether a family had too little time so far."""
         return any(family.is_cut for family in self._families)
 
-    def _candidates(self) -> Iterator[Candidate]:
-        """List what is tried in a time budget.
+    def _candidates(self) -> Iterator[tuple[Candidate, float]]:
+        """List what is tried in a time budget, and the seconds after which it ends.
 
         Until a family that is urgent has had the time that it needs, another model of it gains
         most.
         """
-        usual = usual_candidates(self._families, self._shape, self._budget.longest())
-        urgent = next((each for each in usual if each.family and each.family.is_cut), None)
-        yield from sorted(usual, key=lambda each: (each is not urgent, each.seconds))
+        yield from self._usual_in_time()
+        self._is_first_part = False
+        self._reserve_what_follows()
+        longest = _MOST_OF_ONE * self._budget.seconds
         others = more_candidates(self._families, self._shape, self._seed, self._budget.longest)
         while True:
             n_again = 0
             for name in [] if self._is_cut else list(self._mixture.names):
                 if name in self._members and self._members[name].candidate.is_worth_repeating:
                     n_again += 1
-                    yield self._members[name].candidate
+                    yield self._members[name].candidate, longest
             drawn = next(others, None)
             if drawn is not None:
-                yield drawn
+                yield drawn, longest
             elif not n_again:
                 return
+
+    def _usual_in_time(self) -> Iterator[tuple[Candidate, float]]:
+        """List the usual candidates, each as the time allows that the following ones leave it.
+
+        Those that fit get what they are estimated to take, or an equal part if that is too much.
+        """
+        longest = self._budget.longest()
+        usual = self._by_place(longest)
+        urgent = next((place for place in usual if self._families[place[0]].is_cut), None)
+        seconds = {place: self._whole_seconds(each) for place, each in usual.items()}
+        order = sorted(usual, key=lambda place: (place != urgent, seconds[place]))
+        while order:
+            place, *order = order
+            left = self._budget.left()
+            following = [seconds[each] for each in order if seconds[each] <= left]
+            own = max(left - sum(following), left / (1 + len(following)))
+            listed = self._by_place(min(own, self._budget.longest()))
+            yield listed.get(place, usual[place]), min(own, _MOST_OF_ONE * self._budget.seconds)
+
+    def _by_place(self, longest: float) -> dict[tuple[int, int], Candidate]:
+        """List the usual candidates by their families and their numbers in these."""
+        return {
+            (number, place): candidate
+            for number, family in enumerate(self._families)
+            for place, candidate in enumerate(usual_candidates([family], self._shape, longest))
+        }
+
+    def _whole_seconds(self, candidate: Candidate) -> float:
+        """Estimate how long a candidate takes if it does not end early."""
+        return self._budget.slowness(candidate) * candidate.seconds
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""
@@ -388,8 +422,16 @@ class Search:
                 self._stack(candidate, seed)
             self._budget.reserve(self._for_rules)
 
-        _, *members = self._run([stack, *self._choices(seed)])
-        return members
+        choices = dict(zip(self._mixture.names, self._choices(seed), strict=True))
+        order = self._by_share if self._budget.is_limited else list(choices)
+        _, *members = self._run([stack, *(choices[name] for name in order)])
+        return sorted(members, key=lambda member: self._mixture.names.index(member.name))
+
+    @property
+    def _by_share(self) -> list[str]:
+        """Names of the members, that of the largest share first."""
+        shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
+        return sorted(shares, key=shares.__getitem__, reverse=True)
 
     def _choices(self, seed: int) -> list[Callable[[], Member]]:
         """List what makes the members of the mixture."""
@@ -438,10 +480,9 @@ class Search:
             of_folds += sum(seconds) if self._refit is True else seconds[-1]
         return self._n_on_all_rows / self._trainings * of_folds
 
-    def _try(self, candidate: Candidate) -> bool:
+    def _try(self, candidate: Candidate, longest: float = np.inf) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
-        end = time.perf_counter() + _MOST_OF_ONE * self._budget.seconds
-        watch = Watch(self._budget, end)
+        watch = Watch(self._budget, time.perf_counter() + longest)
         tried = self._train_and_calibrate(candidate, len(self._table), watch)
         return tried is not None and self._enter(tried)
 
@@ -472,7 +513,8 @@ class Search:
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = self._calibrate(raw)
         ended = time.perf_counter()
-        self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
+        if self._has_rules:
+            self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
         return _Tried(member, margins, Training(candidate, found.unfitted, ended - begun, watch))
 
@@ -553,10 +595,14 @@ class Search:
         self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
         if candidate.family is not None:
             self._trained_nouns.add(candidate.family.noun)
+        self._reserve_what_follows()
+        return enters
+
+    def _reserve_what_follows(self) -> None:
+        """Keep time for the rules, the second level and models of all rows."""
         can_stack = self._folds.tested.all()
         self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds if can_stack else 0)
         self._reserve_for_all_rows()
-        return enters
 
     def _reserve(self, seconds: float) -> None:
         """Keep time for what is certain to follow, and this many seconds for something else."""
@@ -568,11 +614,16 @@ class Search:
         """Keep time for models of all rows, too, and decide how many of them fit."""
         if self._refit is True:
             return
-        names = self._mixture.names
         self._n_affordable = self._shape.n_folds
+        if self._shape.n_folds == 1 and self._is_first_part and self._n_on_all_rows:
+            self._budget.reserve(np.inf)
+            return
+        names = self._mixture.names
         if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
             self._n_affordable = min(_N_ON_ALL_ROWS, self._n_affordable)
-            self._budget.reserve_more(self._seconds_on_all_rows(names))
+            if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
+                for name in self._by_share:
+                    self._budget.reserve_more(self._seconds_on_all_rows([name]))
 
     def _affordable_second_level(self) -> Candidate | None:
         """Describe the second level; None if not every row has margins, or it takes too long."""

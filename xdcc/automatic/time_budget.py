@@ -1,6 +1,7 @@
 """``TimeBudget``: the seconds of a search, and what candidates take of them."""
 
 import time
+from collections.abc import Hashable
 from typing import Protocol
 
 import numpy as np
@@ -22,8 +23,8 @@ class Estimated(Protocol):
     """A candidate, as far as its costs are concerned."""
 
     @property
-    def kind(self) -> type:
-        """The class of its model."""
+    def pace(self) -> Hashable:
+        """The same for candidates that take as much longer than estimated."""
 
     @property
     def seconds(self) -> float:
@@ -65,7 +66,7 @@ class TimeBudget:
         self._started = started
         self.seconds = np.inf if seconds is None else seconds
         self._reserved = 0.0
-        self._slowness: dict[type, float] = {}
+        self._slowness: dict[Hashable, float] = {}
 
     def has(self, seconds: float) -> bool:
         """Return whether more seconds than these are left for training; all workers agree on it."""
@@ -98,14 +99,18 @@ class TimeBudget:
         return self._started + share * self.seconds
 
     def estimate(self, candidate: Estimated) -> float:
-        """Return how many seconds a candidate needs at least, learned from others of its kind.
+        """Return how many seconds a candidate needs at least, learned from others of its pace."""
+        return candidate.least_seconds * self.slowness(candidate)
 
-        The first of a kind is as slow as the slowest other kind, unless its time was measured: the
+    def slowness(self, candidate: Estimated) -> float:
+        """Return how much longer a candidate takes than estimated.
+
+        The first of a pace is as slow as the slowest other one, unless its time was measured: the
         machine can be busy.
         """
         of_new = 1.0 if candidate.is_measured else max([1.0, *self._slowness.values()])
-        return candidate.least_seconds * self._slowness.get(candidate.kind, of_new)
+        return self._slowness.get(candidate.pace, of_new)
 
     def learn(self, candidate: Estimated, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
-        self._slowness[candidate.kind] = seconds / candidate.seconds
+        self._slowness[candidate.pace] = seconds / candidate.seconds

@@ -31,7 +31,7 @@ from xdcc.base.workers import count_folds, grand_total
 CV = Either(Number(low=2, whole=True), Splits(), None)
 """Values of a parameter `cv` that :func:`make_folds` takes."""
 
-_N_FOLDS = 5
+N_FOLDS = 5
 """Where `cv` is None, as in scikit-learn."""
 
 
@@ -259,7 +259,7 @@ def make_folds(
     if isinstance(X, FitData):
         X, Y = X.X, X.Y
     check_consistent_length(data.Y, groups)
-    cv = _N_FOLDS if cv is None else cv
+    cv = N_FOLDS if cv is None else cv
     if isinstance(cv, Integral) and groups is None:
         return Folds(stratified_folds(data.Y, int(cv), random_state))
     if isinstance(cv, Integral):
