@@ -1,5 +1,6 @@
 """One fold for many rows, the first booster of a time budget, and candidates without a model."""
 
+import time
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import xdcc
 from xdcc.automatic import boosters, holdout, search
 from xdcc.automatic.boosters import ROUNDS_OF_ONE_FOLD, Boosters, Pace, booster, first_booster
 from xdcc.automatic.families import families_of, usual_candidates
-from xdcc.automatic.holdout import one_fold, relative_error
+from xdcc.automatic.holdout import haste_of, one_fold, relative_error
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.automatic.watch import Watch
@@ -48,10 +49,28 @@ def test_rare_labels_need_more_rows():
 def test_a_short_budget_is_content_with_less():
     data = of_labels(frequent(20_000))
     assert one_fold(data, 5, seed=0) is None
-    assert one_fold(data, 5, seed=0, time_budget=1e6) is None
-    assert one_fold(data, 5, seed=0, time_budget=1e-3).n_folds == 1
+    assert one_fold(data, 5, seed=0, haste=2.0).n_folds == 1
     few = of_labels(frequent(10_000))
-    assert one_fold(few, 5, seed=0, time_budget=1e-3) is None
+    assert one_fold(few, 5, seed=0, haste=2.0) is None
+    assert one_fold(few, 5, seed=0, haste=np.inf).n_folds == 1
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_labels", "budget", "haste"),
+    [
+        (2000, 5, None, 1.0),
+        (2000, 5, 600.0, 1.0),
+        (50_000, 5, 100.0, 2.0),
+        (50_000, 5, 10.0, np.inf),
+        (6000, 2500, None, 1.0),
+        (6000, 2500, 45.0, np.inf),
+    ],
+)
+def test_how_much_haste_a_budget_makes(n_rows, n_labels, budget, haste):
+    """With many rows, slow boosters do not fit into five folds; with many labels, nothing does."""
+    shape = Shape(n_rows, 50, n_labels, n_rows * 50, 5)
+    seconds = TimeBudget(time.perf_counter(), budget)
+    assert haste_of(families_of(None), shape, seconds) == haste
 
 
 def test_the_error_of_a_fold_by_hand():

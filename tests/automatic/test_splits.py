@@ -216,7 +216,7 @@ def test_a_budget_that_is_too_short_for_as_many_trains_two(monkeypatch):
 
 def test_a_second_level_has_time_however_slow_the_members_were(monkeypatch):
     def learn(budget, candidate, seconds):
-        budget._slowness[candidate.kind] = 1e6
+        budget._slowness[candidate.pace] = 1e6
 
     monkeypatch.setattr(TimeBudget, "learn", learn)
     names = _classifier(time_budget=600).fit(X, Y).summary_["candidate"]

@@ -342,7 +342,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             seed=seed,
             n_jobs=self.n_jobs,
             budget=budget,
-            has_rules=proba_metric(self.measure) is None,
+            metric=proba_metric(self.measure),
             verbose=bool(self.verbose),
             callback=callback,
             keep_on_interrupt=keep_on_interrupt,

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from xdcc.automatic.family import Candidate, MemberFamily, Training
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.trial import Trial
+from xdcc.base.workers import largest
 from xdcc.forest import SketchedExtraTreesClassifier
 
 _TREES = ((200, 4.0), (100, 12.0), (60, np.inf))
@@ -48,7 +49,9 @@ class ExtraTreesForests(MemberFamily):
         candidate = forest(trial.shape)
         n_trees = candidate.model.n_estimators
         few, one = (
-            trial.seconds(replace(candidate, model=clone(candidate.model).set_params(n_estimators=n)))
+            trial.seconds(
+                replace(candidate, model=clone(candidate.model).set_params(n_estimators=n))
+            )
             for n in (_TIMED, 1)
         )
         per_tree = max(few - one, 0.0) / (_TIMED - 1)
@@ -58,8 +61,9 @@ class ExtraTreesForests(MemberFamily):
 
     def learn(self, training: Training) -> float:
         """Learn how long others take."""
-        self._slowness = training.seconds / training.candidate.seconds
-        return training.seconds
+        seconds = largest(training.seconds)
+        self._slowness = seconds / training.candidate.seconds
+        return seconds
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw a forest."""

@@ -85,9 +85,7 @@ def haste_of(families: Sequence[MemberFamily], shape: Shape, budget: TimeBudget)
     return 1.0 if fits_often(shape, budget) else _HASTE
 
 
-def one_fold(
-    data: FitData, n_folds: int, seed: int, haste: float = 1.0
-) -> Folds | None:
+def one_fold(data: FitData, n_folds: int, seed: int, haste: float = 1.0) -> Folds | None:
     """Draw one fold of `n_folds`, if its log-loss is exact enough.
 
     Parameters

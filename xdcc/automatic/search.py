@@ -52,6 +52,7 @@ from xdcc.base.workers import agreed
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_tested
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import margins_by, out_of_fold
+from xdcc.decision.proba_metrics import ProbaMetric
 
 _RULES_PER_CALIBRATION = 6.0
 """How much longer the choice of a rule takes than the calibration of a candidate."""
@@ -65,6 +66,9 @@ _LEAST_ROWS = 300
 
 _N_ON_ALL_ROWS = 2
 """Models of all rows for each member without a time budget, or with one too short for more."""
+
+_MOST_ON_ALL_ROWS = 5
+"""The most where one fold is enough and a time budget lasts for them."""
 
 _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
@@ -132,8 +136,8 @@ class Search:
         Threads of the candidates.
     budget : TimeBudget
         When to end.
-    has_rules : bool, default=True
-        Whether decision rules are chosen afterwards.
+    metric : ProbaMetric or None, default=None
+        What is maximised; None if it depends on a decision rule that is chosen afterwards.
     verbose : bool
         Whether to show the progress.
     callback : callable, optional
@@ -153,7 +157,7 @@ class Search:
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
-        has_rules: bool = True,
+        metric: ProbaMetric | None = None,
         verbose: bool,
         callback: CandidateCallback | None = None,
         keep_on_interrupt: bool = False,
@@ -183,7 +187,7 @@ class Search:
         # Trainings on all rows that would take as long as those of all folds.
         n_folds = folds.n_folds
         self._trainings = n_folds - 1 if n_folds > 1 else float(folds.trains(0).mean())
-        self._has_rules, self._for_rules = has_rules, 0.0
+        self._metric, self._for_rules = metric, 0.0
         self._is_first_part = False
         self._n_affordable = folds.n_folds
         self._is_together = False
@@ -302,26 +306,36 @@ class Search:
                 found = family.after(self._shape, tried.training)
                 following += [replace(each, family=family) for each in found]
         for candidate in following:
-            self._try(candidate)
+            self._try(candidate, np.inf)
 
     def _try_in_time(self) -> None:
         """Train one candidate after the other until the time is over or enough have failed."""
-        n_failures, self._is_first_part = 0, True
+        self._is_first_part = True
         self._reserve_what_follows()
         self._try_first()
-        for candidate, longest in self._candidates():
+        for candidate, longest in self._usual_in_time():
+            self._try_if_it_fits(candidate, longest)
+        self._is_first_part = False
+        self._reserve_what_follows()
+        n_failures, longest = 0, _MOST_OF_ONE * self._budget.seconds
+        for candidate in self._others():
             if not self._budget.has(0):
                 self._end = "time_budget"
                 break
-            seconds = self._budget.estimate(candidate)
-            fits = self._budget.has(seconds)
-            if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
-                self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
-            n_failures = 0 if fits and self._try(candidate, longest) else n_failures + 1
+            fits, enters = self._try_if_it_fits(candidate, longest)
+            n_failures = 0 if enters else n_failures + 1
             if n_failures >= _MOST_FAILURES:
                 failed = f"{_MOST_FAILURES} candidates in turn have not helped"
                 self._end = failed if fits else "time_budget"
                 break
+
+    def _try_if_it_fits(self, candidate: Candidate, longest: float) -> tuple[bool, bool]:
+        """Train a candidate for at most so long; return whether it fits in and whether it helps."""
+        seconds = self._budget.estimate(candidate)
+        fits = seconds <= longest and self._budget.has(seconds)
+        if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
+            self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
+        return fits, fits and self._try(candidate, longest)
 
     def _try_first(self) -> None:
         """Train in a small share of the time what is good after it."""
@@ -358,33 +372,26 @@ class Search:
         """Whether a family had too little time so far."""
         return any(family.is_cut for family in self._families)
 
-    def _candidates(self) -> Iterator[tuple[Candidate, float]]:
-        """List what is tried in a time budget, and the seconds after which it ends.
-
-        Until a family that is urgent has had the time that it needs, another model of it gains
-        most.
-        """
-        yield from self._usual_in_time()
-        self._is_first_part = False
-        self._reserve_what_follows()
-        longest = _MOST_OF_ONE * self._budget.seconds
+    def _others(self) -> Iterator[Candidate]:
+        """List members again, for other seeds, and other candidates as long as there are any."""
         others = more_candidates(self._families, self._shape, self._seed, self._budget.longest)
         while True:
             n_again = 0
             for name in [] if self._is_cut else list(self._mixture.names):
                 if name in self._members and self._members[name].candidate.is_worth_repeating:
                     n_again += 1
-                    yield self._members[name].candidate, longest
+                    yield self._members[name].candidate
             drawn = next(others, None)
             if drawn is not None:
-                yield drawn, longest
+                yield drawn
             elif not n_again:
                 return
 
     def _usual_in_time(self) -> Iterator[tuple[Candidate, float]]:
         """List the usual candidates, each as the time allows that the following ones leave it.
 
-        Those that fit get what they are estimated to take, or an equal part if that is too much.
+        Until a family that is urgent has had the time that it needs, another model of it gains
+        most. What fits gets the time that the others leave, and at least an equal part of it.
         """
         longest = self._budget.longest()
         usual = self._by_place(longest)
@@ -393,7 +400,7 @@ class Search:
         order = sorted(usual, key=lambda place: (place != urgent, seconds[place]))
         while order:
             place, *order = order
-            left = self._budget.left()
+            left = self._budget.left_of_all()
             following = [seconds[each] for each in order if seconds[each] <= left]
             own = max(left - sum(following), left / (1 + len(following)))
             listed = self._by_place(min(own, self._budget.longest()))
@@ -413,7 +420,12 @@ class Search:
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""
+        if self._budget.is_limited and self._metric is not None:
+            self._mixture.drop_harmful(self._metric)
+            self._members = {name: self._members[name] for name in self._mixture.names}
         candidate = self._affordable_second_level()
+        if self._budget.is_limited and self._shape.n_folds == 1:
+            self._n_affordable = self._as_many_as_fit()
         # Known before the second level is trained: models of all rows need not wait for it.
         seed = self._seed + len(self._table) + (candidate is not None)
 
@@ -454,6 +466,14 @@ class Search:
         seconds = self._seconds_on_all_rows(names)
         return self._n_on_all_rows > 0 and self._budget.has(seconds)
 
+    def _as_many_as_fit(self) -> int:
+        """Return how many models of all rows of each member the time that is left allows."""
+        self._budget.reserve(self._for_rules)
+        self._n_affordable = 1
+        seconds = self._seconds_on_all_rows(self._mixture.names)
+        n_models = self._budget.left_of_all() / max(seconds, 1e-9)
+        return int(np.clip(n_models, 1, _MOST_ON_ALL_ROWS))
+
     @property
     def _n_on_all_rows(self) -> int:
         """How many models of all rows replace those of the folds of a member with one seed."""
@@ -480,7 +500,7 @@ class Search:
             of_folds += sum(seconds) if self._refit is True else seconds[-1]
         return self._n_on_all_rows / self._trainings * of_folds
 
-    def _try(self, candidate: Candidate, longest: float = np.inf) -> bool:
+    def _try(self, candidate: Candidate, longest: float) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
         watch = Watch(self._budget, time.perf_counter() + longest)
         tried = self._train_and_calibrate(candidate, len(self._table), watch)
@@ -513,7 +533,7 @@ class Search:
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = self._calibrate(raw)
         ended = time.perf_counter()
-        if self._has_rules:
+        if self._metric is None:
             self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
         return _Tried(member, margins, Training(candidate, found.unfitted, ended - begun, watch))

@@ -91,8 +91,11 @@ class TimeBudget:
         """Return the seconds that the next candidate can take, the same for all workers."""
         if not self.is_limited:
             return np.inf
-        left = -largest(-self.left())
-        return min(SHARE_OF_ONE * self.seconds, max(left, 0.0))
+        return min(SHARE_OF_ONE * self.seconds, max(self.left_of_all(), 0.0))
+
+    def left_of_all(self) -> float:
+        """Return the seconds that are left for the training of the slowest worker."""
+        return -largest(-self.left())
 
     def after(self, share: float) -> float:
         """Return when a share of the time is over, by `time.perf_counter`."""
@@ -112,5 +115,5 @@ class TimeBudget:
         return self._slowness.get(candidate.pace, of_new)
 
     def learn(self, candidate: Estimated, seconds: float) -> None:
-        """Correct the next estimates by what a candidate took."""
-        self._slowness[candidate.pace] = seconds / candidate.seconds
+        """Correct the next estimates by what a candidate took, on the slowest worker."""
+        self._slowness[candidate.pace] = largest(seconds) / candidate.seconds

@@ -205,7 +205,7 @@ def _search(
         seed=seed,
         n_jobs=threads_of_worker(n_jobs),
         budget=budget,
-        has_rules=measure is None or proba_metric(measure) is None,
+        metric=None if measure is None else proba_metric(measure),
         verbose=verbose and collective.get_rank() == 0,
     )
     return search.run().sample(budget.entries)
