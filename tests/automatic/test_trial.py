@@ -71,16 +71,22 @@ def test_a_forest_has_the_trees_that_it_has_time_for(trial, monkeypatch, longest
     assert family.candidates(trial.shape, longest)[0].model.n_estimators == n_trees
 
 
-def test_linear_models_are_timed_by_the_first_ones(trial, monkeypatch):
-    asked = []
+def test_linear_models_are_timed_by_some_labels(monkeypatch):
+    """The models of some labels take twice their estimate, so those of all do, too."""
+    data = xdcc.data.make_multilabel(300, n_labels=70, random_state=0)
+    trial = Trial.of(check_fit_data(MultiLabelXGBClassifier(), data.X, data.Y), 60.0, 1)
+    timed = []
 
-    def twice_as_long(trial, candidate):
-        asked.append(candidate)
-        return 2 * 0.35 * candidate.seconds / trial.shape.n_folds
+    def twice_as_long(part, candidate):
+        timed.append(part)
+        return 2 * candidate.seconds
 
-    monkeypatch.setattr(Trial, "seconds_of_first_call", twice_as_long)
+    monkeypatch.setattr(Trial, "seconds", twice_as_long)
     [(candidate, seconds)] = LinearModels().measure(trial)
-    assert seconds == pytest.approx(2 * candidate.seconds)
+    assert seconds == pytest.approx(2 * linear(trial.shape).seconds)
+    assert candidate.seconds > linear(timed[0].shape).seconds
+    assert timed[0].data.Y.shape == (300, timed[0].shape.n_labels)
+    assert 16 <= timed[0].shape.n_labels <= 32
 
 
 def test_linear_models_of_many_labels_do_not_end_early():

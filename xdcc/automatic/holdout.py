@@ -28,7 +28,7 @@ MOST_ERROR = 0.01
 _HASTE = 2.0
 """Times that error if a time budget is too short for slow boosters of several folds."""
 
-_SHARE_OF_USUAL = 0.5
+_SHARE_OF_USUAL = 0.6
 """Share of a time budget in which the usual candidates have to be worth something."""
 
 _N_PARTS = 5

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from xdcc.automatic.family import Candidate, MemberFamily
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.trial import Trial
+from xdcc.base.output_form import LabelForm
 from xdcc.linear import LogisticLabels
-from xdcc.linear.many_labels import SAMPLE, are_many
+from xdcc.linear.many_labels import SAMPLE, are_many, sampled_labels
+from xdcc.linear.path import take_labels
 
 _PER_PRODUCT = 2e-10
 """Seconds for an entry of X and a label in a product of the linear solver."""
@@ -20,8 +24,8 @@ _N_PRODUCTS = 150
 _SHARE_OF_MODEL = 0.35
 """Share of these products for a model that does not choose its penalty, where labels are many."""
 
-_BLOCK = 64
-"""Labels whose models are trained together."""
+_TIMED = 32
+"""Labels of a trial, evenly spread from the rarest to the most frequent."""
 
 _ROWS_PER_FEATURE, _LEAST_ROWS = 400, 20_000
 """Rows of one fold for each coefficient of a linear model, and at least. By n rows, p coefficients
@@ -38,12 +42,15 @@ class LinearModels(MemberFamily):
         return [linear(shape)]
 
     def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
-        """Time the first models, at the strongest penalty."""
-        candidate = linear(trial.shape)
-        n_models = min(_BLOCK, trial.shape.n_labels)
-        of_models = candidate.seconds * _SHARE_OF_MODEL * n_models / _n_models(trial.shape)
-        seconds = trial.seconds_of_first_call(candidate)
-        yield candidate, candidate.seconds * seconds * trial.shape.n_folds / of_models
+        """Time the models of a few labels."""
+        labels = sampled_labels(trial.data)
+        some = labels[:: -(-len(labels) // _TIMED)]
+        names = np.array([str(label) for label in some], object)
+        form = LabelForm.of_matrix(names, is_named=False)
+        data = take_labels(trial.data, some)._replace(output_form=form)
+        part = trial._replace(data=data, shape=trial.shape._replace(n_labels=len(some)))
+        few, candidate = linear(part.shape), linear(trial.shape)
+        yield candidate, part.seconds(few) / few.seconds * candidate.seconds
 
 
 def linear(shape: Shape) -> Candidate:

@@ -7,7 +7,6 @@ took. With many entries they do so on a sample of the rows.
 """
 
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.automatic.watch import Watch
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import Folds, OutOfTime, ShouldEnd
+from xdcc.base.folds import Folds, ShouldEnd
 from xdcc.base.workers import agreed, largest
 from xdcc.decision.out_of_fold import out_of_fold
 
@@ -78,18 +77,6 @@ class Trial(NamedTuple):
 
         self._train(candidate, ends)
         return watch.seconds_per_step()
-
-    def seconds_of_first_call(self, candidate: "Candidate") -> float:
-        """Time what a training does between the first and the second question whether to end."""
-        asked: list[float] = []
-
-        def ends(n_steps: int) -> bool:
-            asked.append(time.perf_counter())
-            return len(asked) > 1
-
-        with suppress(OutOfTime):
-            self._train(candidate, ends)
-        return largest((asked[1] if len(asked) > 1 else time.perf_counter()) - asked[0])
 
     def seconds(self, candidate: "Candidate") -> float:
         """Time the whole training of a candidate."""
