@@ -81,9 +81,9 @@ rows trees overfit little, and a rare label needs each of them."""
 
 # Seconds per unit of work, read by hand from the column "seconds" of `summary_` after fits of the
 # benchmark data on one core. They decide what is tried and how fast it learns, so they are
-# constants: the default model is the same on every machine. With a time budget, what a candidate
-# took corrects them for the next ones of its kind (`TimeBudget.learn`), but not for other kinds:
-# the ratio of seconds to estimate differs too much between them.
+# constants: the default model is the same on every machine. With a time budget, trials on the data
+# and what a candidate took correct them for the next ones of its kind (`TimeBudget.learn`): the
+# ratio of seconds to estimate is from 0.1 to 3, and differs between kinds.
 
 PER_VISIT = 2.5e-9
 """Seconds for an entry of X that a booster visits."""

@@ -29,7 +29,7 @@ _HASTE = 2.0
 """Times that error if a time budget is too short for slow boosters of several folds."""
 
 _SHARE_OF_USUAL = 0.6
-"""Share of a time budget in which the usual candidates have to be worth something."""
+"""Share of a time budget that is there for the usual candidates; others follow, on all rows, too."""
 
 _N_PARTS = 5
 
@@ -74,13 +74,16 @@ def relative_error(data: FitData, n_rows: int) -> float:
 def haste_of(families: Sequence[MemberFamily], shape: Shape, budget: TimeBudget) -> float:
     """Return how many times as large an error of one fold is allowed; infinity: any.
 
-    Several folds of few boosting rounds are less exact than one. If even the usual candidates do
-    not fit into all folds, one of them has to do.
+    Several folds of few boosting rounds are less exact than one. If the usual candidates do not fit
+    into all folds, one of them has to do.
     """
     if not budget.is_limited:
         return 1.0
     usual = usual_candidates(families, shape, budget.longest())
-    if sum(budget.estimate(each) for each in usual) > _SHARE_OF_USUAL * budget.seconds:
+    if (
+        sum(budget.slowness(each) * each.seconds for each in usual)
+        > _SHARE_OF_USUAL * budget.seconds
+    ):
         return np.inf
     return 1.0 if fits_often(shape, budget) else _HASTE
 

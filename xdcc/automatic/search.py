@@ -8,7 +8,8 @@ The usual candidates of all families (:mod:`xdcc.automatic.families`) come first
 budget, those precede them that end after a tenth of the time, so that there is a good model early.
 The members are trained again with other seeds and averaged, which makes them less noisy, and other
 candidates follow, as long as the budget lasts. None is begun that would last longer than that by
-its estimate. The estimates are corrected by what earlier candidates of the same kind took.
+its estimate. The estimates follow from trials on the data at hand (:mod:`xdcc.automatic.trial`), and
+are corrected by what earlier candidates of the same kind took.
 
 Where one fold is enough (:mod:`xdcc.automatic.holdout`) and time is not limited, a candidate can be
 followed by others of its family.
@@ -313,11 +314,13 @@ class Search:
         self._is_first_part = True
         self._reserve_what_follows()
         self._try_first()
+        n_failures = 0
         for candidate, longest in self._usual_in_time():
-            self._try_if_it_fits(candidate, longest)
+            _, enters = self._try_if_it_fits(candidate, longest)
+            n_failures = 0 if enters else n_failures + 1
         self._is_first_part = False
         self._reserve_what_follows()
-        n_failures, longest = 0, _MOST_OF_ONE * self._budget.seconds
+        longest = _MOST_OF_ONE * self._budget.seconds
         for candidate in self._others():
             if not self._budget.has(0):
                 self._end = "time_budget"
