@@ -27,7 +27,9 @@ _TEST_SHARE = 0.25
 """Rows of the test part, as a share of those for training."""
 
 _MEMBERS: dict[str, Callable[[], Any]] = {
-    "booster": lambda: MultiLabelXGBClassifier(200, sketch_size=1, random_state=0, n_jobs=1),
+    "booster": lambda: MultiLabelXGBClassifier(
+        n_estimators=200, sketch_size=1, random_state=0, n_jobs=1
+    ),
     "extra trees": lambda: SketchedExtraTreesClassifier(200, random_state=0, n_jobs=1),
     "linear": lambda: LogisticLabels(n_jobs=1),
 }

@@ -116,10 +116,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         No order-free chain is tried then.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, a few rounds and trees are timed on the data, and then a
-        booster is trained, in a tenth of it; its rounds decide how fast others have to learn. The members of the mixture are
-        averaged over several seeds and more candidates are tried as long as it lasts, until twelve
-        in turn have not helped; then the members are trained on all rows. None sets no limit; only
-        then do the same data and seed give the same model on every machine.
+        booster is trained, in a tenth of it; its rounds decide how fast others have to learn. The
+        members of the mixture are averaged over several seeds and more candidates are tried as long
+        as it lasts, until twelve in turn have not helped; then the members are trained on all rows.
+        None sets no limit; only then do the same data and seed give the same model on every
+        machine.
     {cv}
         With a number of folds, only one random fold is tested if the standard error of its log-loss
         is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
@@ -314,11 +315,11 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold, or of four for a single one, or without boosters the least expensive candidate. If it is too
-            short for a booster or a classifier of another package. If memory does not suffice for a
-            forest: it is left out. If a constraint cannot be met: a label without the precision is
-            never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
-            ended the search.
+            round for each fold, or of four for a single one, or without boosters the least
+            expensive candidate. If it is too short for a booster or a classifier of another
+            package. If memory does not suffice for a forest: it is left out. If a constraint cannot
+            be met: a label without the precision is never predicted, one without the recall
+            wherever that finds all of its rows. If Ctrl-C ended the search.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)

@@ -29,7 +29,7 @@ _HASTE = 2.0
 """Times that error if a time budget is too short for slow boosters of several folds."""
 
 _SHARE_OF_USUAL = 0.6
-"""Share of a time budget that is there for the usual candidates; others follow, on all rows, too."""
+"""Share of a time budget that is there for the usual candidates; what follows takes the rest."""
 
 _N_PARTS = 5
 

@@ -8,8 +8,9 @@ The usual candidates of all families (:mod:`xdcc.automatic.families`) come first
 budget, those precede them that end after a tenth of the time, so that there is a good model early.
 The members are trained again with other seeds and averaged, which makes them less noisy, and other
 candidates follow, as long as the budget lasts. None is begun that would last longer than that by
-its estimate. The estimates follow from trials on the data at hand (:mod:`xdcc.automatic.trial`), and
-are corrected by what earlier candidates of the same kind took.
+its estimate. Trials on the data at hand (:mod:`xdcc.automatic.trial`) give the estimates; what
+earlier candidates of the same kind took corrects them. Where one fold is enough, two fifths of the
+budget are kept for models of all rows until the usual candidates are trained.
 
 Where one fold is enough (:mod:`xdcc.automatic.holdout`) and time is not limited, a candidate can be
 followed by others of its family.
