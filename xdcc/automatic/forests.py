@@ -81,9 +81,9 @@ def forest(shape: Shape, longest: float = np.inf, **params: Any) -> Candidate:
     drawn = min(2 * shape.n_features**0.5, shape.n_features * max(share, 0.01))
     depth = log2(max(shape.n_rows, 2))
     per_tree = _PER_DRAW * shape.n_folds * shape.n_rows * depth * drawn
-    sizes = _TREES
+    sizes: Sequence[tuple[int, float]] = _TREES
     if longest < _FOREVER:
-        sizes = tuple((n_trees, longest) for n_trees in _TREES_IN_TIME)
+        sizes = [(n_trees, longest) for n_trees in _TREES_IN_TIME]
     n_trees = next((n for n, most in sizes if n * per_tree <= most), sizes[-1][0])
     model = SketchedExtraTreesClassifier(n_estimators=n_trees, **params)
     return Candidate("extra trees", model, n_trees * per_tree)
