@@ -70,7 +70,16 @@ def test_how_much_haste_a_budget_makes(n_rows, n_labels, budget, haste):
     """With many rows, slow boosters do not fit into five folds; with many labels, nothing does."""
     shape = Shape(n_rows, 50, n_labels, n_rows * 50, 5)
     seconds = TimeBudget(time.perf_counter(), budget)
-    assert haste_of(families_of(None), shape, seconds) == haste
+    assert haste_of(families_of(None), shape, seconds, has_rules=False) == haste
+
+
+def test_decision_rules_need_the_rows_of_all_folds_more_than_models_need_time():
+    shape = Shape(2000, 200, 40, 2000 * 200, 5)
+    usual = usual_candidates(families_of(None), shape, 1e3)
+    seconds = sum(candidate.seconds for candidate in usual)
+    budget = TimeBudget(time.perf_counter(), seconds)
+    assert haste_of(families_of(None), shape, budget, has_rules=False) == np.inf
+    assert haste_of(families_of(None), shape, budget, has_rules=True) < np.inf
 
 
 def test_the_error_of_a_fold_by_hand():

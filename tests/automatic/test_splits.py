@@ -219,7 +219,7 @@ def test_a_second_level_has_time_however_slow_the_members_were(monkeypatch):
         budget._slowness[candidate.pace] = 1e6
 
     monkeypatch.setattr(TimeBudget, "learn", learn)
-    monkeypatch.setattr("xdcc.automatic.classifier.haste_of", lambda *arguments: 1.0)
+    monkeypatch.setattr("xdcc.automatic.classifier.haste_of", lambda *arguments, **others: 1.0)
     names = _classifier(time_budget=600).fit(X, Y).summary_["candidate"]
     # By its estimate no booster would be begun any more.
     assert len(names) < 5

@@ -331,7 +331,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         with side_by_side(self.n_jobs):
             try_out(families, shared, n_folds, budget, self.n_jobs)
         if isinstance(self.cv, Integral) and groups is None:
-            haste = haste_of(families, Shape.of(data, n_folds), budget)
+            has_rules = proba_metric(self.measure) is None
+            haste = haste_of(families, Shape.of(data, n_folds), budget, has_rules=has_rules)
             folds = one_fold(data, n_folds, seed, haste)
         if folds is None:
             folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)

@@ -71,19 +71,23 @@ def relative_error(data: FitData, n_rows: int) -> float:
     return float(max(of_rows.std() / mean, 1.0) / np.sqrt(n_rows)) if mean > 0 else np.inf
 
 
-def haste_of(families: Sequence[MemberFamily], shape: Shape, budget: TimeBudget) -> float:
+def haste_of(
+    families: Sequence[MemberFamily], shape: Shape, budget: TimeBudget, *, has_rules: bool
+) -> float:
     """Return how many times as large an error of one fold is allowed; infinity: any.
 
     Several folds of few boosting rounds are less exact than one. If the usual candidates do not fit
-    into all folds, one of them has to do.
+    into all folds, one of them has to do. Decision rules are learned from the rows that are tested,
+    so with these one fold has to do only if candidates would end too early to be worth something.
     """
     if not budget.is_limited:
         return 1.0
     usual = usual_candidates(families, shape, budget.longest())
-    if (
-        sum(budget.slowness(each) * each.seconds for each in usual)
-        > _SHARE_OF_USUAL * budget.seconds
-    ):
+    needed = sum(
+        budget.estimate(each) if has_rules else budget.slowness(each) * each.seconds
+        for each in usual
+    )
+    if needed > _SHARE_OF_USUAL * budget.seconds:
         return np.inf
     return 1.0 if fits_often(shape, budget) else _HASTE
 

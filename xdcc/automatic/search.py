@@ -76,7 +76,7 @@ _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
 
 _TIME_OF_FIRST = 0.1
-"""Share of a time budget after which the first booster ends."""
+"""Share of a time budget that the first booster takes."""
 
 _HASTE = 2.0
 """How much longer than its estimate it may take: the machine can be busy."""
@@ -348,7 +348,8 @@ class Search:
             first = family.first(self._shape, longest)
             if first is None or not self._budget.has(0):
                 continue
-            watch = Watch(self._budget, self._budget.after(_TIME_OF_FIRST))
+            end = time.perf_counter() + _TIME_OF_FIRST * self._budget.seconds
+            watch = Watch(self._budget, end)
             candidate = replace(first, family=family)
             tried = self._train_and_calibrate(candidate, len(self._table), watch)
             if tried is not None:
@@ -392,21 +393,28 @@ class Search:
                 return
 
     def _usual_in_time(self) -> Iterator[tuple[Candidate, float]]:
-        """List the usual candidates, each as the time allows that the following ones leave it.
+        """List the usual candidates, and the seconds after which each ends.
 
         Until a family that is urgent has had the time that it needs, another model of it gains
-        most. What fits gets the time that the others leave, and at least an equal part of it.
+        most. In one fold, where time is short, each gets what the following ones leave, and at
+        least an equal part of the time.
         """
+        is_short = self._shape.n_folds == 1
         longest = self._budget.longest()
         usual = self._by_place(longest)
         urgent = next((place for place in usual if self._families[place[0]].is_cut), None)
-        seconds = {place: self._whole_seconds(each) for place, each in usual.items()}
+        seconds = {
+            place: each.seconds * (self._budget.slowness(each) if is_short else 1.0)
+            for place, each in usual.items()
+        }
         order = sorted(usual, key=lambda place: (place != urgent, seconds[place]))
         while order:
             place, *order = order
             left = self._budget.left_of_all()
             following = [seconds[each] for each in order if seconds[each] <= left]
-            own = max(left - sum(following), left / (1 + len(following)))
+            own = left
+            if is_short:
+                own = max(left - sum(following), left / (1 + len(following)))
             listed = self._by_place(min(own, self._budget.longest()))
             yield listed.get(place, usual[place]), min(own, _MOST_OF_ONE * self._budget.seconds)
 
@@ -417,10 +425,6 @@ class Search:
             for number, family in enumerate(self._families)
             for place, candidate in enumerate(usual_candidates([family], self._shape, longest))
         }
-
-    def _whole_seconds(self, candidate: Candidate) -> float:
-        """Estimate how long a candidate takes if it does not end early."""
-        return self._budget.slowness(candidate) * candidate.seconds
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""

@@ -97,10 +97,6 @@ class TimeBudget:
         """Return the seconds that are left for the training of the slowest worker."""
         return -largest(-self.left())
 
-    def after(self, share: float) -> float:
-        """Return when a share of the time is over, by `time.perf_counter`."""
-        return self._started + share * self.seconds
-
     def estimate(self, candidate: Estimated) -> float:
         """Return how many seconds a candidate needs at least, learned from others of its pace."""
         return candidate.least_seconds * self.slowness(candidate)
