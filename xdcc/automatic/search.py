@@ -412,10 +412,10 @@ class Search:
             place, *order = order
             left = self._budget.left_of_all()
             following = [seconds[each] for each in order if seconds[each] <= left]
-            own = left
+            own, listed = left, usual
             if is_short:
                 own = max(left - sum(following), left / (1 + len(following)))
-            listed = self._by_place(min(own, self._budget.longest()))
+                listed = self._by_place(min(own, self._budget.longest()))
             yield listed.get(place, usual[place]), min(own, _MOST_OF_ONE * self._budget.seconds)
 
     def _by_place(self, longest: float) -> dict[tuple[int, int], Candidate]:
