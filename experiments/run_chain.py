@@ -6,9 +6,9 @@
     python experiments/run_chain.py -f emotions -m dcc,sxgb,br -d 6 -r 50 -p "{'eta': 0.1}"
 
 The options have the names and letters of the paper's script `train_dcc.py`; ``--measure``,
-``--labels``, ``--ignore``, ``--data-dir``, ``--seed`` and ``--out`` are new. The folder ``--out``
-receives a JSON record per model (seed, versions, parameters, times, metrics, for XDCC after each
-chain step), a figure of the metrics after each step, and the predictions.
+``--labels``, ``--ignore``, ``--groups``, ``--data-dir``, ``--seed`` and ``--out`` are new. The
+folder ``--out`` receives a JSON record per model (seed, versions, parameters, times, metrics, for
+XDCC after each chain step), a figure of the metrics after each step, and the predictions.
 """
 
 import argparse
@@ -33,14 +33,16 @@ import scipy.sparse as sp
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils.validation import has_fit_parameter
 from tqdm import tqdm
 
 from xdcc import MultiLabelClassifier, metrics
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import SPLIT_METHOD_NUMBERS
 from xdcc.base.domains import Either
+from xdcc.base.groups import read_groups
 from xdcc.base.labels import check_labels
 from xdcc.base.plugin import PluginMissingError, plugin_version
 from xdcc.base.whole_file import whole_file
@@ -162,6 +164,9 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     add("--ignore", type=_names, default=[], metavar="LIST",
         help="comma-separated columns of a CSV or Parquet file that are neither labels nor "
         "features")  # fmt: skip
+    add("--groups", metavar="COLUMN",
+        help="feature whose rows of one value belong together, such as a patient or a day: all "
+        "are in the same fold, and in the same part of a single file")  # fmt: skip
     add("-m", "--models", type=_models, default=DEFAULT_MODELS, metavar="LIST",
         help=f"comma-separated, of {', '.join(MODELS)} "
         f"(default: {','.join(DEFAULT_MODELS)})")  # fmt: skip
@@ -265,7 +270,7 @@ def _load_split(options: Namespace) -> Parts:
     name = options.filename
     if is_own_data(name):
         own = load_own_data(Path(name), options.labels, options.num_labels, options.ignore)
-        return _split(own, options.seed)
+        return _split(own, options)
     for option in ("labels", "ignore"):
         if getattr(options, option):
             raise ValueError(f"--{option} needs a CSV or Parquet file: give its path with -f")
@@ -286,16 +291,31 @@ def _load_split(options: Namespace) -> Parts:
     if info is None or info.n_test:
         train, test = load_dataset(name, "train"), load_dataset(name, "test")
     else:  # published in one file
-        train, test = _split(load_dataset(name), options.seed)
+        train, test = _split(load_dataset(name), options)
     if options.num_labels not in (None, train.n_labels):
         raise ValueError(f"{name} has {train.n_labels} labels, not {options.num_labels}")
     return train, test
 
 
-def _split(data: MultiLabelDataset, seed: int) -> Parts:
-    parts = train_test_split(np.arange(len(data)), test_size=TEST_SHARE, random_state=seed)
+def _split(data: MultiLabelDataset, options: Namespace) -> Parts:
+    """Divide a single file at random, by whole groups if there are some."""
+    how: dict[str, Any] = {"test_size": TEST_SHARE, "random_state": options.seed}
+    groups, rows = groups_of(data, options.groups), np.arange(len(data))
+    if groups is None:
+        parts = train_test_split(rows, **how)
+    else:
+        parts = next(GroupShuffleSplit(1, **how).split(rows, groups=groups))
     train, test = (data[np.sort(part)] for part in parts)
     return train, test
+
+
+def groups_of(data: MultiLabelDataset, name: str | None) -> NDArray[Any] | None:
+    """Return the values of the feature that --groups names, nominal ones as numbers, or None."""
+    if name is None:
+        return None
+    X = pd.DataFrame.sparse.from_spmatrix(data.X) if sp.issparse(data.X) else pd.DataFrame(data.X)
+    X.columns = pd.Index(data.feature_names)
+    return read_groups(name, X, len(data))
 
 
 def _encode(train: MultiLabelDataset, test: MultiLabelDataset, names: Sequence[str]) -> Parts:
@@ -469,6 +489,7 @@ class Trainer:
         self.train = train
         self.evaluation = evaluation
         self.callback = callback
+        self._groups = groups_of(train, options.groups)
         own_options = {
             "n_estimators": options.num_rounds,
             "max_depth": options.max_depth,
@@ -497,7 +518,8 @@ class Trainer:
         if model in PROPAGATION:
             return self._run_dynamic_chain(model)
         estimator = self._estimator(model)
-        fit_seconds = _seconds(lambda: estimator.fit(self.train.X, self.train.Y))
+        given = self._groups_for(estimator)
+        fit_seconds = _seconds(lambda: estimator.fit(self.train.X, self.train.Y, **given))
         start = time.perf_counter()
         Y_pred = estimator.predict(self.evaluation.X)
         predict_seconds = time.perf_counter() - start
@@ -539,6 +561,10 @@ class Trainer:
             return BinaryRelevance(**self.booster_params)
         return ClassifierChain(order=self._order(model), **self.booster_params)
 
+    def _groups_for(self, estimator: Any) -> dict[str, Any]:
+        takes_groups = self._groups is not None and has_fit_parameter(estimator, "groups")
+        return {"groups": self._groups} if takes_groups else {}
+
     def _order(self, model: str) -> Any:
         if model in ORDER:
             return ORDER[model]
@@ -555,8 +581,9 @@ class Trainer:
     def _dynamic_chain(self, model: str) -> tuple[DynamicChainClassifier, float]:
         if model not in self._chains:
             chain = self._new_chain(model)
+            given = self._groups_for(chain)
             seconds = _seconds(
-                lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback)
+                lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback, **given)
             )
             self._chains[model] = chain, seconds
         return self._chains[model]

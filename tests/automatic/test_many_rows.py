@@ -1,23 +1,21 @@
 """One fold for many rows, the first booster of a time budget, and candidates without a model."""
 
-import time
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 import xdcc
 from xdcc.automatic import boosters, holdout, search
 from xdcc.automatic.boosters import ROUNDS_OF_ONE_FOLD, Boosters, Pace, booster, first_booster
 from xdcc.automatic.families import families_of, usual_candidates
-from xdcc.automatic.family import Candidate
-from xdcc.automatic.holdout import haste_of, one_fold, relative_error
+from xdcc.automatic.holdout import hold_out, relative_error
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.automatic.watch import Watch
 from xdcc.base.fit_data import FitData
-from xdcc.boosting import MultiLabelXGBClassifier
 
 DATA = xdcc.data.make_multilabel(500, n_labels=3, random_state=0)
 X, Y, X_NEW, Y_NEW = DATA.X[:300], DATA.Y[:300], DATA.X[300:], DATA.Y[300:]
@@ -27,17 +25,24 @@ def of_labels(Y, weight=None):
     return FitData(np.zeros((len(Y), 1), np.float32), np.asarray(Y, np.float32), weight)
 
 
+def one_fold(data, cv, seed, time_budget=None, groups=None):
+    return hold_out(cv, groups, data=data, seed=seed, time_budget=time_budget)
+
+
 def frequent(n_rows):
     return np.tile([[1.0, 0.0], [0.0, 1.0]], (n_rows // 2, 1))
 
 
 def test_many_rows_need_one_fold():
-    folds = one_fold(of_labels(frequent(50_000)), 5, seed=0)
+    folds, parts = one_fold(of_labels(frequent(50_000)), 5, seed=0)
     assert folds.n_folds == 1
+    np.testing.assert_array_equal(parts >= 0, folds.tested)
+    np.testing.assert_array_equal(np.bincount(parts[folds.tested]), [2000] * 5)
     assert folds.tested.sum() == 10_000
     np.testing.assert_array_equal(folds.trains(0), ~folds.tested)
     again = one_fold(of_labels(frequent(50_000)), 5, seed=0)
-    np.testing.assert_array_equal(folds.test, again.test)
+    np.testing.assert_array_equal(folds.test, again.folds.test)
+    np.testing.assert_array_equal(parts, again.parts)
     assert one_fold(of_labels(frequent(49_000)), 5, seed=0) is None
 
 
@@ -51,38 +56,10 @@ def test_rare_labels_need_more_rows():
 def test_a_short_budget_is_content_with_less():
     data = of_labels(frequent(20_000))
     assert one_fold(data, 5, seed=0) is None
-    assert one_fold(data, 5, seed=0, haste=2.0).n_folds == 1
+    assert one_fold(data, 5, seed=0, time_budget=1e6) is None
+    assert one_fold(data, 5, seed=0, time_budget=1e-3).folds.n_folds == 1
     few = of_labels(frequent(10_000))
-    assert one_fold(few, 5, seed=0, haste=2.0) is None
-    assert one_fold(few, 5, seed=0, haste=np.inf).n_folds == 1
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_labels", "budget", "haste"),
-    [
-        (2000, 5, None, 1.0),
-        (2000, 5, 600.0, 1.0),
-        (50_000, 5, 100.0, 2.0),
-        (50_000, 5, 10.0, np.inf),
-        (6000, 2500, None, 1.0),
-        (6000, 2500, 45.0, np.inf),
-    ],
-)
-def test_how_much_haste_a_budget_makes(n_rows, n_labels, budget, haste):
-    """With many rows, slow boosters do not fit into five folds; with many labels, nothing does."""
-    shape = Shape(n_rows, 50, n_labels, n_rows * 50, 5)
-    seconds = TimeBudget(time.perf_counter(), budget)
-    assert haste_of(families_of(None), shape, seconds, has_rules=True) == haste
-
-
-def test_decision_rules_need_the_rows_of_all_folds_more_than_models_need_time(monkeypatch):
-    """Candidates take 9 of 10 seconds, and are worth something after 3."""
-    shape = Shape(2000, 20, 4, 2000 * 20, 5)
-    candidate = Candidate("slow", MultiLabelXGBClassifier(), 9.0, ends_early=True)
-    monkeypatch.setattr(holdout, "usual_candidates", lambda *arguments: [candidate])
-    budget = TimeBudget(time.perf_counter(), 10.0)
-    assert haste_of([], shape, budget, has_rules=False) == np.inf
-    assert haste_of([], shape, budget, has_rules=True) < np.inf
+    assert one_fold(few, 5, seed=0, time_budget=1e-3) is None
 
 
 def test_the_error_of_a_fold_by_hand():
@@ -130,11 +107,116 @@ def test_a_linear_model_of_one_fold_learns_from_a_sample(monkeypatch):
     assert (table[["log_loss_std", "best_log_loss_std"]] > 0).all(axis=None)
 
 
-def test_groups_and_splits_keep_their_folds(monkeypatch):
+def test_one_fold_of_whole_groups():
+    sizes = np.random.default_rng(0).integers(50, 200, size=500)
+    groups = np.random.default_rng(1).permutation(
+        np.repeat([f"day {i}" for i in range(500)], sizes)
+    )
+    data = of_labels(frequent(len(groups) // 2 * 2))
+    groups = groups[: len(data.Y)]
+    folds, parts = one_fold(data, 5, seed=0, groups=groups)
+    assert folds.tested.mean() == pytest.approx(0.2, abs=0.002)
+    assert not set(groups[folds.tested]) & set(groups[~folds.tested])
+    held_out = pd.DataFrame({"group": groups, "part": parts})[folds.tested]
+    assert (held_out.groupby("group").part.nunique() == 1).all()
+    assert held_out.part.value_counts(normalize=True).between(0.19, 0.21).all()
+    other, _ = one_fold(data, 5, seed=1, groups=groups)
+    assert (other.test != folds.test).any()
+
+
+def test_rows_that_are_alike_need_more_groups():
+    """The labels of a group are drawn with its own frequency."""
+    random, groups = np.random.default_rng(0), np.arange(100_000) % 400
+
+    def of_spread(spread):
+        rate = np.clip(0.1 + spread * random.choice([-1, 1], size=400), 0, 1)
+        return of_labels(random.random((100_000, 4)) < rate[groups, np.newaxis])
+
+    assert one_fold(of_spread(0.0), 5, seed=0, groups=groups).folds.n_folds == 1
+    alike = of_spread(0.1)
+    assert one_fold(alike, 5, seed=0, groups=groups) is None
+    assert one_fold(alike, 5, seed=0).folds.n_folds == 1  # without knowing the groups
+
+
+def test_few_groups_need_several_folds():
+    data, groups = of_labels(frequent(100_000)), np.arange(100_000)
+    assert one_fold(data, 5, seed=0, groups=groups % 130).folds.n_folds == 1
+    assert one_fold(data, 5, seed=0, groups=groups % 100) is None
+    # One large group counts as one, however many small ones there are.
+    assert one_fold(data, 5, seed=0, groups=np.maximum(groups - 90_000, 0) % 2000) is None
+
+
+def test_the_error_of_groups_by_hand():
+    """Groups of two rows: those with the same labels share their losses."""
+    Y = np.zeros((100, 1))
+    Y[:4] = 1
+    losses = np.where(Y == 1, -np.log(0.04), -np.log(0.96))[:, 0]
+    above = losses - losses.mean()
+    for groups in (np.arange(100) // 2, np.arange(100) % 50):
+        shared = 2 * sum(a * b for a, b in above[np.argsort(groups, kind="stable")].reshape(50, 2))
+        variance = (above @ above + 0.4**2 * max(shared, 0)) / 100
+        expected = np.sqrt(variance) / losses.mean() / 5
+        assert relative_error(of_labels(Y), 25, groups) == pytest.approx(expected)
+    assert relative_error(of_labels(Y), 25, np.arange(100)) == relative_error(of_labels(Y), 25)
+
+
+def test_a_sample_knows_how_alike_rows_are(monkeypatch):
+    random, groups = np.random.default_rng(0), np.arange(40_000) % 200
+    data = of_labels(random.random((40_000, 2)) < random.uniform(0, 0.3, 200)[groups, np.newaxis])
+    whole = relative_error(data, 8000, groups)
+    monkeypatch.setattr(holdout, "sample_rows", lambda shape: np.arange(0, 40_000, 7))
+    assert relative_error(data, 8000, groups) == pytest.approx(whole, rel=0.1)
+    assert whole > 2 * relative_error(data, 8000)
+
+
+@pytest.mark.parametrize(
+    ("cv", "trained", "tested"),
+    [
+        (TimeSeriesSplit(4), (0, 80_000), (80_000, 100_000)),
+        (TimeSeriesSplit(4, gap=100), (0, 79_900), (80_000, 100_000)),
+        (TimeSeriesSplit(2, test_size=15_000), (0, 85_000), (85_000, 100_000)),
+    ],
+)
+def test_the_last_rows_in_time(cv, trained, tested):
+    folds, parts = one_fold(of_labels(frequent(100_000)), cv, seed=0)
+    rows = np.arange(100_000)
+    np.testing.assert_array_equal(folds.tested, (rows >= tested[0]) & (rows < tested[1]))
+    np.testing.assert_array_equal(folds.trains(0), (rows >= trained[0]) & (rows < trained[1]))
+    # Parts are blocks of rows that follow each other.
+    assert (np.diff(parts[folds.tested]) != 0).mean() < 0.01
+    assert np.ptp(np.bincount(parts[folds.tested])) < 1000
+    some = folds.of_rows(rows[::1000])
+    np.testing.assert_array_equal(some.trains(0), folds.trains(0)[::1000])
+    assert one_fold(of_labels(frequent(100_000)), cv, 0, groups=rows // 1000) is None
+
+
+def test_few_last_rows_are_not_enough():
+    assert one_fold(of_labels(frequent(40_000)), TimeSeriesSplit(4), seed=0) is None
+    # Rows that follow each other are alike: a label that is frequent at times.
+    rate = np.where(np.arange(100_000) // 1000 % 10, 0.05, 0.5)[:, np.newaxis]
+    at_times = of_labels(np.random.default_rng(0).random((100_000, 20)) < rate)
+    assert one_fold(at_times, 5, seed=0).folds.n_folds == 1
+    assert one_fold(at_times, TimeSeriesSplit(4), seed=0) is None
+
+
+def test_a_model_of_held_out_groups_and_of_the_last_rows(monkeypatch):
+    monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
+    groups = np.arange(len(X)) // 2
+    frame = pd.DataFrame(X).add_prefix("x").assign(day=groups)
+    model = xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(frame, Y, groups="day")
+    assert (model.folds_ == 0).sum() == 100
+    assert not set(groups[model.folds_ == 0]) & set(groups[model.folds_ == -1])
+    ordered = xdcc.MultiLabelClassifier(cv=TimeSeriesSplit(3), random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(ordered.folds_, np.where(np.arange(300) < 225, -1, 0))
+    assert np.isfinite(ordered.predict_proba(X_NEW)).all()
+
+
+def test_other_splitters_and_few_groups_keep_their_folds(monkeypatch):
     monkeypatch.setattr(holdout, "MOST_ERROR", 1.0)
     groups = np.arange(len(X)) // 10
-    model = xdcc.MultiLabelClassifier(cv=3, random_state=0).fit(X, Y, groups=groups)
-    assert np.unique(model.folds_).tolist() == [0, 1, 2]
+    for cv in (3, GroupKFold(3)):
+        model = xdcc.MultiLabelClassifier(cv=cv, random_state=0).fit(X, Y, groups=groups)
+        assert np.unique(model.folds_).tolist() == [0, 1, 2]
 
 
 def test_one_fold_has_a_fast_booster_and_no_forest():

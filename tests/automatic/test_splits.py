@@ -19,6 +19,7 @@ from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.checks import check_fit_data
 from xdcc.base.folds import make_folds
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision import ThresholdClassifier
 from xdcc.decision.out_of_fold import out_of_fold
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.linear import LogisticLabels
@@ -216,10 +217,9 @@ def test_a_budget_that_is_too_short_for_as_many_trains_two(monkeypatch):
 
 def test_a_second_level_has_time_however_slow_the_members_were(monkeypatch):
     def learn(budget, candidate, seconds):
-        budget._slowness[candidate.pace] = 1e6
+        budget._slowness[candidate.kind] = 1e6
 
     monkeypatch.setattr(TimeBudget, "learn", learn)
-    monkeypatch.setattr("xdcc.automatic.classifier.haste_of", lambda *arguments, **others: 1.0)
     names = _classifier(time_budget=600).fit(X, Y).summary_["candidate"]
     # By its estimate no booster would be begun any more.
     assert len(names) < 5
@@ -285,14 +285,41 @@ def test_forms_of_groups():
 
 
 @pytest.mark.parametrize(
+    "model",
+    [
+        _classifier(members=["linear"]),
+        _tuned(),
+        xdcc.DynamicChainClassifier(n_estimators=2, n_jobs=1),
+        xdcc.OrderFreeChainClassifier(TREE, cv=3, n_estimators=5, n_jobs=1),
+        ThresholdClassifier(LogisticLabels(C=1.0), method="per_label", min_positive=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_column_of_groups_and_its_values_make_the_same_model(model):
+    frame = pd.DataFrame(X).add_prefix("x").assign(day=np.arange(100) // 10)
+    found = []
+    for groups in ("day", frame["day"].astype(str).tolist(), None):
+        fitted = clone(model).fit(frame, Y.astype(int), groups=groups)
+        found.append(getattr(fitted, "thresholds_", fitted.predict_proba(frame)))
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0] != found[2]).any()  # other folds
+    with pytest.raises(ValueError, match="groups='dy': X has no such column"):
+        clone(model).fit(frame, Y.astype(int), groups="dy")
+    with pytest.raises(ValueError, match="groups has 2 different values"):
+        clone(model).fit(frame, Y.astype(int), groups=np.arange(100) // 50)
+
+
+@pytest.mark.parametrize(
     ("cv", "groups", "message"),
     [
         (KFold, None, "it must be a whole number at least 2, a splitter with split"),
         ("KFold", None, "cv='KFold'"),
         (2.5, None, "cv=2.5"),
         (ShuffleSplit(2, test_size=0.9, random_state=0), None, "can be tested once at most"),
-        (3, np.zeros(100), "greater than the number of groups: 1"),
-        (3, np.zeros(99), "inconsistent numbers of samples"),
+        (3, np.zeros(100), "3 folds need as many groups, but groups has a single value"),
+        (3, np.zeros(99), r"groups has the shape \(99,\); it must be \(100,\)"),
+        (3, "day", "groups='day' names a column, but X is a ndarray"),
+        (3, [None] * 100, r"groups is missing \(NaN or None\) in 100 rows"),
         ([1, 2], None, "Fold 0 of cv is not a pair"),
     ],
 )

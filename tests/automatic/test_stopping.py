@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import xdcc
-from xdcc.automatic import search
+from xdcc.automatic import mixture_rule, search
+from xdcc.base.label_rows import SAMPLE_ENTRIES
 
 DATA = xdcc.data.make_multilabel(500, n_labels=3, random_state=0)
 X, Y, X_NEW = DATA.X[:330], DATA.Y[:330], DATA.X[330:]
@@ -39,7 +40,7 @@ def test_a_callback_ends_the_search_during_a_candidate(monkeypatch):
     assert len(model.members_) >= 1
     trained = {row["candidate"] for row in rows if np.isfinite(row["log_loss"])}
     assert rows[-1]["candidate"] not in trained
-    assert set(model.summary_["candidate"]) - {"second level"} == trained
+    assert set(model.summary_["candidate"]) == trained
     assert np.isfinite(model.predict_proba(X_NEW)).all()
 
 
@@ -64,15 +65,57 @@ def test_a_callback_ends_the_search(n_jobs):
     model = _classifier(n_jobs=n_jobs).fit(X, Y, callback=enough)
     assert [row["candidate"] for row in rows] == model.summary_["candidate"][:2]
     assert rows[1]["best_log_loss"] == model.summary_["best_log_loss"][1]
-    assert set(model.summary_["candidate"][2:]) <= {"second level"}
-    assert {len(member.estimators) for member in model.members_} == {2}  # of all rows
+    assert model.summary_["candidate"][2:] == []
+    assert {len(member.estimators) for member in model.members_} == {3}  # of the folds
     assert np.isfinite(model.predict_proba(X_NEW)).all()
 
 
 def test_a_callback_within_a_budget():
     model = _classifier(time_budget=600).fit(X, Y, callback=lambda row: row["log_loss"] < np.inf)
     assert model.summary_["candidate"][0].startswith("first")
-    assert len(model.summary_["candidate"]) <= 2
+    assert len(model.summary_["candidate"]) == 1
+
+
+@pytest.mark.parametrize(("refit", "n_models"), [("auto", 3), (False, 3), (True, 1)])
+def test_nothing_is_trained_after_a_callback_but_what_refit_asks_for(monkeypatch, refit, n_models):
+    ended, begun = [], []
+    train = search.Search._train
+
+    def note(self, candidate, *others):
+        begun.extend([candidate.name] * len(ended))
+        return train(self, candidate, *others)
+
+    monkeypatch.setattr(search.Search, "_train", note)
+    model = _classifier(n_jobs=1, refit=refit).fit(
+        X, Y, callback=lambda row: ended.append(1) or True
+    )
+    assert (len(ended), begun) == (1, [])
+    assert [len(member.estimators) for member in model.members_] == [n_models]
+    assert model.stacked_ == []
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_no_chain_is_trained_after_a_callback(monkeypatch, stops):
+    tried = []
+    monkeypatch.setattr(mixture_rule, "chain_seconds", lambda shape: 0.0)
+    monkeypatch.setattr(mixture_rule, "try_joint", lambda *args, **kwargs: tried.append(1))
+    model = _classifier(measure="subset_accuracy", n_jobs=1)
+    model.fit(X, Y, callback=lambda row: stops)
+    assert tried == [1] * (not stops)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_rule_after_a_callback_has_a_sample(monkeypatch, stops):
+    entries = []
+    choose = mixture_rule.try_rules
+
+    def note(*args, **kwargs):
+        entries.append(kwargs["entries"])
+        return choose(*args, **kwargs)
+
+    monkeypatch.setattr(mixture_rule, "try_rules", note)
+    _classifier(n_jobs=1).fit(X, Y, callback=lambda row: stops)
+    assert (entries[0] < SAMPLE_ENTRIES) == stops
 
 
 def test_a_callback_that_sees_all_changes_nothing():

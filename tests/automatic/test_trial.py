@@ -4,15 +4,16 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 
 import xdcc
 from xdcc.automatic.boosters import Boosters, booster
-from xdcc.automatic.families import families_of, try_out
+from xdcc.automatic.families import families_of
 from xdcc.automatic.forests import ExtraTreesForests, forest
 from xdcc.automatic.linear_models import LinearModels, linear
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import TimeBudget
-from xdcc.automatic.trial import Trial
+from xdcc.automatic.trial import Trial, correct_by_trials
 from xdcc.base.checks import check_fit_data
 from xdcc.base.fit_data import FitData
 from xdcc.base.memory import NotEnoughMemoryError
@@ -29,7 +30,7 @@ def trial():
 
 
 def test_few_rows_are_timed_whole_and_many_by_a_sample(trial):
-    assert trial.shape == Shape(300, 10, 6, 3000, 2)
+    assert trial.shape == Shape(300, 10, 6, 3000, 1)
     part = Trial.of(trial.data, 0.01, 1)
     assert part.shape.n_rows == 200
     assert np.isin(part.data.X[:, 0], X[:, 0].astype(np.float32)).all()
@@ -49,16 +50,22 @@ def test_boosters_learn_as_fast_as_their_rounds_need(trial, monkeypatch):
         n_rounds = 15 / candidate.model.learning_rate
         return candidate.seconds / n_rounds * (1000 if candidate.model.labels_per_tree else 1)
 
-    before = [each.model.learning_rate for each in Boosters().candidates(SHAPE, 10.0)]
+    first, second = Boosters().candidates(SHAPE, 10.0)
     monkeypatch.setattr(Trial, "seconds_per_step", seconds_per_step)
-    family, budget = Boosters(), TimeBudget(time.perf_counter(), 60)
-    for candidate, seconds in family.measure(trial):
-        budget.learn(candidate, seconds)
-    assert budget.slowness(booster(SHAPE, 4, 0)) == pytest.approx(1)
-    assert budget.slowness(booster(SHAPE, 8, 3)) == pytest.approx(1000)
-    listed = family.candidates(SHAPE, 10.0)
-    assert [each.model.learning_rate for each in listed] == before[:1]
-    assert family.candidates(SHAPE, 1e6)[1].model.learning_rate == 0.05
+    family = Boosters()
+    candidate, seconds = family.measure(trial)
+    assert seconds == pytest.approx(candidate.seconds)
+    assert [each.name for each in family.candidates(SHAPE, 10.0)] == [first.name]
+    slow = family.candidates(SHAPE, 1e6)[1]
+    assert slow.model.learning_rate == 0.05
+    assert slow.seconds == pytest.approx(1000 * booster(SHAPE, 6, 7).seconds)
+
+
+def test_boosters_of_one_label_are_timed(monkeypatch):
+    data = check_fit_data(MultiLabelXGBClassifier(), X, Y[:, :1])
+    family = Boosters()
+    family.measure(Trial.of(data, 1.0, 1))
+    assert len(family.candidates(SHAPE._replace(n_labels=1), 10.0)) == 1
 
 
 @pytest.mark.parametrize(("longest", "n_trees"), [(1e6, 200), (150, 100), (100, 60), (1, 15)])
@@ -66,7 +73,7 @@ def test_a_forest_has_the_trees_that_it_has_time_for(trial, monkeypatch, longest
     """A tree takes a second, and what precedes it ten."""
     monkeypatch.setattr(Trial, "seconds", lambda trial, each: 10.0 + each.model.n_estimators)
     family = ExtraTreesForests()
-    [(candidate, seconds)] = family.measure(trial)
+    candidate, seconds = family.measure(trial)
     assert seconds == 10 + candidate.model.n_estimators
     assert family.candidates(trial.shape, longest)[0].model.n_estimators == n_trees
 
@@ -82,7 +89,7 @@ def test_linear_models_are_timed_by_some_labels(monkeypatch):
         return 2 * candidate.seconds
 
     monkeypatch.setattr(Trial, "seconds", twice_as_long)
-    [(candidate, seconds)] = LinearModels().measure(trial)
+    candidate, seconds = LinearModels().measure(trial)
     assert seconds == pytest.approx(2 * linear(trial.shape).seconds)
     assert candidate.seconds > linear(timed[0].shape).seconds
     assert timed[0].data.Y.shape == (300, timed[0].shape.n_labels)
@@ -97,15 +104,9 @@ def test_linear_models_of_many_labels_do_not_end_early():
 @pytest.mark.parametrize("kind", [Boosters, ExtraTreesForests, LinearModels])
 def test_trials_take_little_time(trial, kind):
     begun = time.process_time()
-    found = list(kind().measure(trial))
-    assert found
-    assert all(0 < seconds < 60 for _, seconds in found)
+    _, seconds = kind().measure(trial)
+    assert 0 < seconds < 60
     assert time.process_time() - begun < 5
-
-
-def test_without_a_budget_nothing_is_timed(trial, monkeypatch):
-    monkeypatch.setattr(Trial, "of", lambda *arguments: pytest.fail("timed"))
-    try_out(families_of(None), trial.data, 5, TimeBudget(0, None), 1)
 
 
 def test_what_memory_does_not_suffice_for_is_not_timed(trial, monkeypatch):
@@ -114,8 +115,13 @@ def test_what_memory_does_not_suffice_for_is_not_timed(trial, monkeypatch):
 
     monkeypatch.setattr(ExtraTreesForests, "measure", too_large)
     budget = TimeBudget(time.perf_counter(), 60)
-    try_out(families_of(None), trial.data, 5, budget, 1)
-    assert budget.slowness(booster(SHAPE, 4, 0)) != 1
-    assert budget.slowness(forest(SHAPE)) == max(
-        1.0, *map(budget.slowness, (booster(SHAPE, 4, 0), booster(SHAPE, 4, 3), linear(SHAPE)))
-    )
+    correct_by_trials(families_of(None), trial.data, budget, 1)
+    others = budget.slowness(booster(SHAPE, 4, 0)), budget.slowness(linear(SHAPE))
+    assert others[0] != 1
+    assert budget.slowness(forest(SHAPE)) == max(1.0, *others)
+
+
+def test_members_of_users_are_not_timed(trial):
+    model = KNeighborsClassifier()
+    assert families_of([model])[0].measure(trial) is None
+    correct_by_trials(families_of([model]), trial.data, TimeBudget(0, 60), 1)

@@ -108,7 +108,9 @@ def test_splitters_get_the_data_of_the_user() -> None:
     make_folds(cv, X, Y, groups, data=DATA, random_state=0)
     assert cv.asked[0] is X
     assert cv.asked[1] is Y
-    assert cv.asked[2] is groups
+    np.testing.assert_array_equal(cv.asked[2], groups)
+    make_folds(cv, X.rename(columns={0: "day"}), Y, "day", data=DATA, random_state=0)
+    np.testing.assert_array_equal(cv.asked[2], DATA.X[:, 0])
     make_folds(cv, DATA, DATA.Y, None, data=DATA, random_state=0)
     assert cv.asked[0] is DATA.X
 
@@ -157,8 +159,8 @@ REST = [*range(2, 30)]
     ("cv", "groups", "message"),
     [
         (31, None, "31 folds need as many rows, but n_samples=30"),
-        (4, [0, 1, 2] * 10, "greater than the number of groups: 3"),
-        (3, [0, 1], "inconsistent numbers of samples"),
+        (4, [0, 1, 2] * 10, "4 folds need as many groups, but groups has 3 different values"),
+        (3, [0, 1], r"groups has the shape \(2,\); it must be \(30,\)"),
         (GroupKFold(2), None, "'groups' parameter should not be None"),
         (StratifiedKFold(2), None, "Supported target types are"),
         (RepeatedKFold(n_splits=2, random_state=0), None, "rules out repeated and random splits"),

@@ -160,6 +160,17 @@ def test_parameters(client: Any, params: dict[str, Any]) -> None:
     assert found.get_params() == chain.DynamicChainClassifier(**{**SMALL, **params}).get_params()
 
 
+def test_groups_are_those_of_the_local_chain(client: Any) -> None:
+    groups, local = np.arange(N_SAMPLES) // 9, {**SMALL, **OUT_OF_FOLD}
+    expected = chain.DynamicChainClassifier(**local).fit(X, Y, groups=groups)
+    found = on(client, **OUT_OF_FOLD).fit(rows(X), rows(Y), groups=rows(groups))
+    assert_same_chain(found, expected)
+    by_labels = local_chain(X, Y, **OUT_OF_FOLD)
+    assert abs(by_labels.predict_proba(X) - found.predict_proba(X)).max() > 0.01
+    with pytest.raises(ValueError, match="2 folds need as many groups, but groups has a single"):
+        on(client, **OUT_OF_FOLD).fit(rows(X), rows(Y), groups=rows(0 * groups))
+
+
 def test_one_label_in_one_dimension(client: Any) -> None:
     found = on(client).fit(rows(X), rows(Y[:, 0]))
     assert found.predict(X).shape == (N_SAMPLES, 1)

@@ -165,20 +165,26 @@ def test_groups(two: Any, of_rows: str) -> None:
     np.testing.assert_array_equal(found.folds_, expected.folds_)
     assert losses(found)["linear"] == pytest.approx(losses(expected)["linear"], rel=2e-3)
     assert losses(found)["extra trees"] == pytest.approx(losses(expected)["extra trees"], rel=0.05)
-    frame = pd.Series(groups)
-    again = on(two).fit(
-        dd.from_pandas(pd.DataFrame(X), npartitions=3),
-        dd.from_pandas(pd.DataFrame(Y), npartitions=3),
-        groups=dd.from_pandas(frame, npartitions=3),
-    )
-    np.testing.assert_array_equal(again.folds_, expected.folds_)
+    frame = pd.DataFrame(X).add_prefix("x").assign(patient=pd.Categorical(groups))
+    frames = [dd.from_pandas(each, npartitions=3) for each in (frame, pd.DataFrame(Y))]
+    for named in ("patient", frames[0]["patient"]):
+        again = on(two).fit(*frames, groups=named)
+        np.testing.assert_array_equal(again.folds_, expected.folds_)
+    with pytest.raises(ValueError, match="groups='patients': X has no such column"):
+        on(two).fit(*frames, groups="patients")
 
 
 @pytest.mark.parametrize(
     ("groups", "error", "message"),
     [
         (np.arange(N_SAMPLES), TypeError, "groups is a ndarray, but must be a Dask array"),
-        (rows(np.zeros(N_SAMPLES)), ValueError, "number of groups: 1"),
+        (
+            rows(np.zeros(N_SAMPLES)),
+            ValueError,
+            "2 folds need as many groups, but groups has a sin",
+        ),
+        (rows(np.full(N_SAMPLES, np.nan)), ValueError, r"Chunk 0 of the rows: groups is missing"),
+        ("day", ValueError, "groups='day' names a column, but X is a Array without names"),
         (rows(np.zeros(N_SAMPLES), CHUNKS[::-1]), ValueError, "60 rows of X and 50 of groups"),
     ],
 )

@@ -91,6 +91,8 @@ def test_groups_are_held_out_together(teacher, data, n_groups, monkeypatch):
     held_out = _held_out(monkeypatch)
     distil(teacher, X, Y, groups=groups, n_generated=0, **SMALL)
     DistilledClassifier(_booster(), n_generated=0, **SMALL).fit(X, Y, groups=groups)
+    frame = pd.DataFrame(X).add_prefix("x").assign(patient=groups)
+    DistilledClassifier(_booster(), n_generated=0, **SMALL).fit(frame, Y, groups="patient")
     for rows in held_out:
         assert rows.any()
         assert not set(groups[rows]) & set(groups[~rows])
@@ -98,13 +100,13 @@ def test_groups_are_held_out_together(teacher, data, n_groups, monkeypatch):
 
 def test_a_teacher_that_takes_groups_receives_them(data):
     groups = np.arange(200) // 10
-    with pytest.raises(ValueError, match="greater than the number of groups: 2"):
+    with pytest.raises(ValueError, match="3 folds need as many groups, but groups has 2"):
         DistilledClassifier(TunedDecisionClassifierCV(_booster(), cv=3), **SMALL).fit(
             data.X, data.Y, groups=np.arange(300) % 2
         )
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match=r"groups has the shape \(200,\)"):
         DistilledClassifier(_booster(), **SMALL).fit(data.X, data.Y, groups=groups)
-    with pytest.raises(ValueError, match="groups has a single group, but one is held out"):
+    with pytest.raises(ValueError, match="2 folds need as many groups, but groups has a single"):
         DistilledClassifier(_booster(), **SMALL).fit(data.X, data.Y, groups=np.zeros(300))
 
 

@@ -322,3 +322,24 @@ def test_a_data_set_in_one_file_is_split_by_the_seed(run_script, tmp_path, write
     done = run_script("run_chain.py", *FAST, *args)
     assert done.returncode == 0, done.stderr
     assert "cal500: 334 training rows, 168 evaluation rows" in done.stdout
+
+
+def test_rows_of_a_group_stay_together(run_script, tmp_path):
+    rng = np.random.default_rng(0)
+    day = np.arange(120) % 30
+    table = pd.DataFrame({"x": rng.normal(size=30)[day], "day": [f"day {i}" for i in day]})
+    for label in ("a", "b"):
+        table[label] = rng.integers(0, 2, size=30)[day]
+    table.to_csv(tmp_path / "days.csv", index=False)
+    args = ("-f", tmp_path / "days.csv", "--labels", "a,b", "-m", "dcc-oof,ml-xgb-tuned,br")
+    done = run_script("run_chain.py", *FAST, *args, "--groups", "day", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    found = record(tmp_path / "out", "ml-xgb-tuned")
+    assert found["options"]["groups"] == "day"
+    assert found["data"]["train_rows"] == 80
+    Y = np.load(tmp_path / "out" / "predictions.npz")["Y"]
+    assert len(Y) == 40
+    assert (Y.sum(axis=0) % 4 == 0).all()  # each day that is held out has all of its four rows
+    done = run_script("run_chain.py", *FAST, *args, "--groups", "dy")
+    assert done.returncode != 0
+    assert "groups='dy': X has no such column. Did you mean 'day'?" in done.stderr

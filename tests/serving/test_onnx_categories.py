@@ -147,6 +147,12 @@ def test_many_sets_of_many_categories():
     for model in (booster(max_cat_threshold=500), trees(min_samples_leaf=1)):
         model.fit(X, Y)
         assert_same(run_onnxruntime, model, X[:300])
+        [tree] = [node for node in to_onnx(model).graph.node if node.domain == "ai.onnx.ml"]
+        found = {each.name: each for each in tree.attribute}
+        tests = zip(found["nodes_featureids"].ints, found["nodes_values"].floats, strict=True)
+        tests = {(feature, cut) for feature, cut in tests if feature >= X.shape[1]}
+        n_features = len({feature for feature, _ in tests})
+        assert len(tests) > 6 * n_features  # most have three sets, with 1 + 2 + 4 cuts
 
 
 def test_codes_are_described(table):

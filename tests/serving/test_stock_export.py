@@ -9,6 +9,7 @@ and margins stay, bit for bit; the same trees predict in Treelite.
 import builtins
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -24,6 +25,7 @@ from xdcc.boosting import MultiClassXGBClassifier, MultiLabelXGBClassifier, Mult
 from xdcc.chain import DynamicChainClassifier
 from xdcc.comparators.baselines import BinaryRelevance
 from xdcc.serving import stock_booster, to_forest, to_stock, to_treelite
+from xdcc.serving.stock_export import IN_TREELITE
 
 
 @pytest.mark.parametrize("name", ["exported.ubj", "exported.json", "exported"])
@@ -133,6 +135,77 @@ def test_treelite_has_no_weights_of_trees(rows):
     booster = _train(rows, 4, objective="multilabel:logistic", rate_drop=0.5, seed=3)
     with pytest.raises(TypeError, match=r"trained with dropout \(rate_drop\).*stock_booster"):
         to_treelite(booster)
+
+
+STOCK_OBJECTIVES = [
+    *IN_TREELITE,
+    *("multi:softmax", "reg:expectileerror", "reg:quantileerror"),
+]
+SEVERAL_OUTPUTS = {
+    "multi": {"num_class": 3},
+    "reg:expectileerror": {"expectile_alpha": [0.2, 0.8]},
+    "reg:quantileerror": {"quantile_alpha": [0.2, 0.8]},
+}
+
+
+def _of_stock(rows, objective, n_targets, **params):
+    """Train a small booster with an objective of XGBoost."""
+    signal = np.nan_to_num(rows.X[:, :n_targets])
+    y = np.exp(signal / np.abs(signal).max())
+    kind = objective.split(":")[0]
+    if kind in ("binary", "rank") or objective == "reg:logistic":
+        y = (y > 1).astype(int)
+    elif kind == "multi":
+        y = np.digitize(y, [0.8, 1.2])
+    data = xgb.DMatrix(rows.X, y)
+    if kind == "rank":
+        data.set_info(qid=np.arange(len(y)) // 10)
+    if objective == "survival:aft":
+        data = xgb.DMatrix(rows.X, label_lower_bound=y[:, 0], label_upper_bound=y[:, 0] + 0.1)
+    several = SEVERAL_OUTPUTS.get(objective, SEVERAL_OUTPUTS.get(kind, {}))
+    params = {"objective": objective, "max_depth": 3, "verbosity": 0, **several, **params}
+    return xgb.train(params, data, 5)
+
+
+def test_all_stock_objectives_are_known(rows):
+    with pytest.raises(xgb.core.XGBoostError, match="Unknown objective") as raised:
+        _of_stock(rows, "unknown:objective", 1)
+    listed = re.findall(r"Objective candidate: (\S+)", str(raised.value))
+    own = {name for name in listed if not name.startswith("multilabel")}
+    assert own == {*STOCK_OBJECTIVES, "reg:linear"}  # whose models have reg:squarederror
+
+
+@pytest.mark.parametrize("objective", STOCK_OBJECTIVES)
+def test_a_stock_objective_predicts_the_same_in_treelite_or_is_refused(rows, objective):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    booster = _of_stock(rows, objective, 1)
+    if objective not in IN_TREELITE:
+        message = rf"^Treelite does not predict .* '{objective}'\. Possible .* reg:squarederror"
+        with pytest.raises(ValueError, match=message):
+            to_treelite(booster)
+        return
+    expected = booster.predict(xgb.DMatrix(rows.X_new))
+    found = treelite.gtil.predict(to_treelite(booster), rows.X_new)
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("as_classes", [False, True])
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_trees_of_single_labels_in_treelite(rows, strategy, as_classes):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    booster = _of_stock(rows, "binary:logistic", 3, multi_strategy=strategy)
+    trees = to_treelite(booster, as_classes=as_classes)
+    expected = booster.predict(xgb.DMatrix(rows.X_new))
+    found = treelite.gtil.predict(trees, rows.X_new)
+    assert found.shape == (len(expected), *((1, 3) if as_classes else (3, 1)))
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_classes_in_treelite_have_probabilities(rows, n_labels):
+    pytest.importorskip("treelite", reason="Treelite is not installed")
+    with pytest.raises(ValueError, match=r"^The objective 'binary:hinge' predicts no prob"):
+        to_treelite(_of_stock(rows, "binary:hinge", n_labels), as_classes=True)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -12,7 +12,7 @@ needed, decides how fast the next ones learn. Where one fold is enough and time 
 have a number of rounds for all of them: if the first needs few, a slower one follows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ import numpy as np
 
 from xdcc.automatic.family import Candidate, MemberFamily, Training
 from xdcc.automatic.shape import Shape
-from xdcc.automatic.time_budget import SHARE_OF_ONE, TimeBudget
+from xdcc.automatic.time_budget import SHARE_OF_ONE
 from xdcc.automatic.trial import Trial
 from xdcc.boosting import MultiLabelXGBClassifier
 
@@ -81,9 +81,9 @@ rows trees overfit little, and a rare label needs each of them."""
 
 # Seconds per unit of work, read by hand from the column "seconds" of `summary_` after fits of the
 # benchmark data on one core. They decide what is tried and how fast it learns, so they are
-# constants: the default model is the same on every machine. With a time budget, trials on the data
-# and what a candidate took correct them for the next ones of its kind (`TimeBudget.learn`): the
-# ratio of seconds to estimate is from 0.1 to 3, and differs between kinds.
+# constants: the default model is the same on every machine. With a time budget, what a candidate
+# took corrects them for the next ones of its kind (`TimeBudget.learn`), but not for other kinds:
+# the ratio of seconds to estimate differs too much between them.
 
 PER_VISIT = 2.5e-9
 """Seconds for an entry of X that a booster visits."""
@@ -123,7 +123,8 @@ class Boosters(MemberFamily):
     noun = "booster"
 
     def __init__(self) -> None:
-        self._needed, self._slowness = ANY_PACE.needed, {False: 1.0, True: 1.0}
+        self._needed, self._slowness = ANY_PACE.needed, 1.0
+        self._of_groups: float | None = None
 
     @property
     def is_cut(self) -> bool:  # type: ignore[override]
@@ -134,37 +135,38 @@ class Boosters(MemberFamily):
         """List a booster, and a second one if both cost little enough and labels are several."""
         is_sampled = shape.n_rows >= _ENOUGH_TO_SAMPLE and shape.n_folds > 1
         subsample = _SUBSAMPLE if is_sampled else 1.0
-        first = booster(shape, 4, 0, subsample, self._pace(longest))
+        first = self._booster(shape, 4, 0, longest, subsample)
         if shape.n_labels == 1 or (shape.n_folds == 1 and longest == np.inf):
             return [first]
-        second = booster(shape, 6, _half_of_labels(shape), pace=self._pace(longest, of_groups=True))
-        if longest < np.inf:
-            is_affordable = self._slowness[True] * second.least_seconds <= longest
-        else:
-            is_affordable = first.seconds + second.seconds <= _AFFORDABLE
+        second = self._booster(shape, 6, _half_of_labels(shape), longest)
+        is_affordable = first.seconds + second.seconds <= _AFFORDABLE
+        if self._of_groups is not None:
+            is_affordable = self._slowness * second.least_seconds <= longest
         return [first, second] if is_affordable else [first]
 
-    def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
+    def measure(self, trial: Trial) -> tuple[Candidate, float]:
         """Time rounds of trees for all labels, and of trees for groups of labels."""
-        for group in (0, _half_of_labels(trial.shape))[: trial.shape.n_labels]:
-            candidate = booster(trial.shape, 6, group)
-            self._correct(candidate, trial.seconds_per_step(candidate))
-            yield candidate, self._slowness[group > 0] * candidate.seconds
+        candidate = booster(trial.shape, 6, 0)
+        self._slowness = slowness(candidate, trial.seconds_per_step(candidate))
+        if trial.shape.n_labels > 1:
+            of_groups = booster(trial.shape, 6, _half_of_labels(trial.shape))
+            found = slowness(of_groups, trial.seconds_per_step(of_groups))
+            self._of_groups = found / self._slowness
+        return candidate, self._slowness * candidate.seconds
 
     def first(self, shape: Shape, longest: float) -> Candidate:
         """Describe a booster that is a good model after this many seconds."""
-        return first_booster(shape, longest / self._slowness[False])
+        return first_booster(shape, longest / self._slowness)
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw a booster."""
         groups = {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
-        depth, group = int(random.choice([3, 4, 6, 8])), int(random.choice(sorted(groups)))
-        return booster(
+        return self._booster(
             shape,
-            depth,
-            group,
+            int(random.choice([3, 4, 6, 8])),
+            int(random.choice(sorted(groups))),
+            longest,
             float(random.choice([0.5, 0.7, 0.9])),
-            self._pace(longest, of_groups=group > 0),
             colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
             min_child_weight=float(random.choice([1, 3, 10])),
         )
@@ -172,17 +174,12 @@ class Boosters(MemberFamily):
     def learn(self, training: Training) -> float:
         """Learn how long others take, and how fast they have to learn."""
         model, watch = training.candidate.model, training.watch
-        self._correct(training.candidate, watch.seconds_per_step())
+        self._slowness = slowness(training.candidate, watch.seconds_per_step())
         if model.labels_per_tree == 0:
             n_best = training.unfitted.n_estimators
             needed = np.inf if watch.is_cut else n_best * model.learning_rate
             self._needed = max(ANY_PACE.needed, needed)
-        return self._slowness[model.labels_per_tree > 0] * training.candidate.seconds
-
-    def _correct(self, candidate: Candidate, seconds_per_round: float) -> None:
-        """Correct the estimates of boosters of the same kind of trees."""
-        of_groups = candidate.model.labels_per_tree > 0
-        self._slowness[of_groups] = slowness(candidate, seconds_per_round)
+        return self._slowness * training.candidate.seconds
 
     def after(self, shape: Shape, training: Training) -> Sequence[Candidate]:
         """List a slower booster with the remaining rounds, if there are enough of them."""
@@ -190,9 +187,20 @@ class Boosters(MemberFamily):
         slower = slower_booster(shape, self._needed, left)
         return [] if slower is None else [slower]
 
-    def _pace(self, longest: float, *, of_groups: bool = False) -> Pace:
-        """Tell how fast the next booster has to learn."""
-        return Pace(longest / self._slowness[of_groups], self._needed)
+    def _booster(
+        self,
+        shape: Shape,
+        depth: int,
+        group: int,
+        longest: float,
+        subsample: float = 1.0,
+        **others: Any,
+    ) -> Candidate:
+        """Describe a booster that learns as fast as it has to."""
+        factor = (self._of_groups or 1.0) if group else 1.0
+        pace = Pace(longest / (factor * self._slowness), self._needed)
+        found = booster(shape, depth, group, subsample, pace, **others)
+        return replace(found, seconds=factor * found.seconds)
 
 
 def _half_of_labels(shape: Shape) -> int:
@@ -288,19 +296,18 @@ def slower_booster(shape: Shape, needed: float, n_rounds: int) -> Candidate | No
     return None
 
 
-def fits_often(shape: Shape, budget: TimeBudget) -> bool:
+def fits_often(shape: Shape, time_budget: float) -> bool:
     """Tell whether a booster that learns slowly takes a small share of a time budget.
 
     Examples
     --------
     >>> few, many = Shape(400, 70, 6, 28_000, 5), Shape(100_000, 50, 9, 5_000_000, 5)
-    >>> budget = TimeBudget(0, 60)
-    >>> fits_often(few, budget), fits_often(many, budget)
+    >>> fits_often(few, 60), fits_often(many, 60)
     (True, False)
     """
     found = booster(shape, 6, 0)
-    seconds = budget.slowness(found) * found.seconds * found.model.learning_rate / _SLOW
-    return bool(seconds <= SHARE_OF_ONE * budget.seconds)
+    seconds = found.seconds * found.model.learning_rate / _SLOW
+    return bool(seconds <= SHARE_OF_ONE * time_budget)
 
 
 def slowness(candidate: Candidate, seconds_per_round: float) -> float:

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from numbers import Integral
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.contributions import mixed_contributions
-from xdcc.automatic.families import MemberLike, families_of, try_out
-from xdcc.automatic.holdout import haste_of, one_fold
+from xdcc.automatic.families import MemberLike, families_of
+from xdcc.automatic.holdout import hold_out, n_folds_of
 from xdcc.automatic.leaderboard import (
     MIXTURE,
     Prediction,
@@ -28,7 +28,7 @@ from xdcc.automatic.mixture_margins import mixture_margins
 from xdcc.automatic.mixture_rule import choose_rule
 from xdcc.automatic.search import CandidateCallback, Search
 from xdcc.automatic.search_result import SearchResult
-from xdcc.automatic.shape import Shape
+from xdcc.automatic.short_search import ShortSearch, is_too_short
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.bins import SharedBins
 from xdcc.base.contributions import Contributions
@@ -45,7 +45,8 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import CV, N_FOLDS, make_folds
+from xdcc.base.folds import CV, make_folds
+from xdcc.base.groups import read_groups
 from xdcc.base.importance import LabelImportances
 from xdcc.base.input_form import Features, UnknownCategories
 from xdcc.base.labels import check_labels_as_in_fit
@@ -115,17 +116,17 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         or the threshold itself. The rule that is best for the metric predicts the others.
         No order-free chain is tried then.
     time_budget : float or None, default=None
-        Seconds for `fit`. With a budget, a few rounds and trees are timed on the data, and then a
-        booster is trained, in a tenth of it; its rounds decide how fast others have to learn. The
-        members of the mixture are averaged over several seeds and more candidates are tried as long
-        as it lasts, until twelve in turn have not helped; then the members are trained on all rows.
-        None sets no limit; only then do the same data and seed give the same model on every
-        machine.
+        Seconds for `fit`. With a budget, a booster is trained first, in a tenth of it; its rounds
+        decide how fast others have to learn on this machine. The members of the mixture are
+        averaged over several seeds and more candidates are tried as long as it lasts, until twelve
+        in turn have not helped; then the members are trained on all rows. None sets no limit; only
+        then do the same data and seed give the same model on every machine.
     {cv}
         With a number of folds, only one random fold is tested if the standard error of its log-loss
         is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
-        or more, if `time_budget` is short for them; whatever it is if `time_budget` does not last
-        for the usual candidates in all folds.
+        or more, if `time_budget` is short for them. With `groups` it has whole groups, at least 25
+        of them, and the error is that of groups whose rows are alike. With ``TimeSeriesSplit`` it
+        is the last fold.
     refit : {"auto", True, False}, default="auto"
         Whether each member of the mixture is trained once more on all rows, with the settings that
         the folds found, to predict new rows. "auto": two models of each member, with other seeds,
@@ -281,8 +282,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
             Called after each candidate with its row of `summary_` so far, a dict without the
             "share", and about once a second while a candidate trains: "log_loss" is then NaN,
             "rounds" counts the steps so far. If it returns True, the search ends: candidates in
-            training are dropped as soon as there is a member. The members are trained on all rows
-            as otherwise.
+            training are dropped as soon as there is a member. Nothing is trained after that: the
+            models of the folds predict, without a second level, or with ``refit=True`` those of all
+            rows. The rule is chosen on a sample of the rows.
         keep_on_interrupt : bool, default=False
             Whether Ctrl-C ends the search instead of `fit`, if the mixture has a member by then.
             Its models of the folds predict, or with ``refit=True`` those of all rows, which are
@@ -315,37 +317,49 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         -----
         UserWarning
             If `time_budget` is too short for any candidate: the model is then a booster of one
-            round for each fold, or of four for a single one, or without boosters the least
-            expensive candidate. If it is too short for a booster or a classifier of another
-            package. If memory does not suffice for a forest: it is left out. If a constraint cannot
-            be met: a label without the precision is never predicted, one without the recall
-            wherever that finds all of its rows. If Ctrl-C ended the search.
+            round for each fold, or without boosters the least expensive candidate. If it is too
+            short for a booster or a classifier of another package. If memory does not suffice for a
+            forest: it is left out. If a constraint cannot be met: a label without the precision is
+            never predicted, one without the recall wherever that finds all of its rows. If Ctrl-C
+            ended the search.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        shared = data._replace(bins=SharedBins())
-        folds, n_folds = None, int(self.cv) if isinstance(self.cv, Integral) else N_FOLDS
-        budget, families = TimeBudget(started, self.time_budget), families_of(self.members)
+        groups = read_groups(groups, X, len(data.Y))
+        families, budget = families_of(self.members), TimeBudget(started, self.time_budget)
+        metric = proba_metric(self.measure)
+        kind: Callable[..., Search] = Search
+        timed = families_of(self.members), TimeBudget(started, self.time_budget)
         with side_by_side(self.n_jobs):
-            try_out(families, shared, n_folds, budget, self.n_jobs)
-        if isinstance(self.cv, Integral) and groups is None:
-            has_rules = proba_metric(self.measure) is None
-            haste = haste_of(families, Shape.of(data, n_folds), budget, has_rules=has_rules)
-            folds = one_fold(data, n_folds, seed, haste)
-        if folds is None:
-            folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+            is_short = is_too_short(
+                *timed, data, n_folds_of(self.cv), self.n_jobs, has_rules=metric is None
+            )
+        held_out = hold_out(
+            self.cv,
+            groups,
+            data=data,
+            seed=seed,
+            time_budget=self.time_budget,
+            is_short=is_short,
+        )
+        if is_short and held_out is not None:
+            (families, budget), kind = timed, partial(ShortSearch, metric=metric)
+        if held_out is None:
+            folds, parts = make_folds(self.cv, X, Y, groups, data=data, random_state=seed), None
+        else:
+            folds, parts = held_out
         require_value(self.measure, folds.of_tested(data)[0])
-        search = Search(
-            shared,
+        search = kind(
+            data,
             families,
             folds,
+            parts=parts,
             refit=self.refit,
             seed=seed,
             n_jobs=self.n_jobs,
             budget=budget,
-            metric=proba_metric(self.measure),
             verbose=bool(self.verbose),
             callback=callback,
             keep_on_interrupt=keep_on_interrupt,

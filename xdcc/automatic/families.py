@@ -6,7 +6,6 @@ logistic regressions.
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
@@ -20,11 +19,7 @@ from xdcc.automatic.forests import ExtraTreesForests
 from xdcc.automatic.linear_models import LinearModels
 from xdcc.automatic.other_models import OtherModels
 from xdcc.automatic.shape import Shape
-from xdcc.automatic.time_budget import TimeBudget
-from xdcc.automatic.trial import Trial
 from xdcc.base.domains import Choice, Classifier, Number, check_domain
-from xdcc.base.fit_data import FitData
-from xdcc.base.memory import NotEnoughMemoryError
 
 FAMILIES: Mapping[str, type[MemberFamily]] = MappingProxyType(
     {family.name: family for family in (Boosters, ExtraTreesForests, LinearModels)}
@@ -150,25 +145,6 @@ def usual_candidates(
         check_domain(f"model of the candidate {candidate.name!r}", candidate.model, _WITH_PROBA)
         check_domain(f"seconds of the candidate {candidate.name!r}", candidate.seconds, _SECONDS)
     return found
-
-
-def try_out(
-    families: Sequence[MemberFamily],
-    data: FitData,
-    n_folds: int,
-    budget: TimeBudget,
-    n_jobs: int | None,
-) -> None:
-    """Check the families on the data, and in a time budget learn from trials what they take."""
-    shape = Shape.of(data, n_folds)
-    for family in families:
-        family.begin(data, shape, budget.longest())
-    if budget.is_limited:
-        trial = Trial.of(data, budget.seconds, n_jobs)
-        for family in families:
-            with suppress(NotEnoughMemoryError):  # the search says so
-                for candidate, seconds in family.measure(trial):
-                    budget.learn(candidate, seconds)
 
 
 def more_candidates(

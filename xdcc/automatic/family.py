@@ -7,7 +7,7 @@ trains out of fold, and whether it has a flat form, is up to the model: a classi
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -78,11 +78,6 @@ class Candidate:
     def kind(self) -> type:
         """The class of the model."""
         return type(self.model)
-
-    @property
-    def pace(self) -> Hashable:
-        """The same for candidates that take as much longer than estimated."""
-        return self.kind, bool(getattr(self.model, "labels_per_tree", 0))
 
     @property
     def least_seconds(self) -> float:
@@ -207,21 +202,16 @@ class MemberFamily(ABC):
             if isinstance(estimator, OtherClassifier):
                 estimator.try_out(data, is_timed=False)
 
-    def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
-        """Time candidates on the data at hand, in a time budget.
+    def measure(self, trial: Trial) -> tuple[Candidate, float] | None:
+        """Time a candidate in a trial, and size the next ones by that.
 
-        Parameters
-        ----------
-        trial : Trial
-            Times them, and knows the sizes of its rows.
-
-        Yields
-        ------
-        candidate, seconds
-            One for each `pace`, estimated for the sizes of the trial, and the seconds it would
-            take there.
+        Returns
+        -------
+        tuple or None
+            The candidate, estimated for the sizes of the trial, and the seconds that it would take
+            there; None if it cannot be timed.
         """
-        yield from ()
+        return None
 
     def first(self, shape: Shape, longest: float) -> Candidate | None:
         """Return a candidate that is good after `longest` seconds; None if there is none."""

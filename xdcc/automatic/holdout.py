@@ -1,40 +1,62 @@
 """When one fold is enough to compare candidates: with many rows it is as exact as needed.
 
 Five folds cost five trainings of each candidate. What they are for, the log-loss out of fold, has a
-standard error that falls with the number of rows. :func:`one_fold` estimates that of one fold by
-the losses of a model that predicts each label's frequency, and takes a single random fold where it
-is a small share of the loss. Rows with rare labels, whose losses differ most, need more rows.
+standard error that falls with the number of rows. :func:`hold_out` estimates that of one fold by
+the losses of a model that predicts each label's frequency, and takes a single fold where it is a
+small share of the loss: random rows, whole random groups, or the last rows in time. Rows with rare
+labels, whose losses differ most, need more rows; rows of a group, whose losses are alike, need more
+groups.
 """
 
-from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import TimeSeriesSplit
 from xgboost import collective
 
 from xdcc.automatic.boosters import fits_often
-from xdcc.automatic.families import usual_candidates
-from xdcc.automatic.family import MemberFamily
 from xdcc.automatic.shape import Shape
-from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import Folds
+from xdcc.base.folds import Folds, require_known
+from xdcc.base.groups import grouped_folds, number_groups
 from xdcc.base.label_rows import sample_rows
 
-MOST_ERROR = 0.01
-"""Standard error of a fold's log-loss, as a share of the loss, with which one fold is enough."""
+MOST_ERROR, MOST_ERROR_IN_HASTE = 0.01, 0.02
+"""Standard error of a fold's log-loss, as a share of the loss, with which one fold is enough; and
+where a time budget is too short for boosters of several folds."""
 
+_SHARED = 0.4
+"""How much of what the losses of a group's rows share remains in differences of candidates, which
+decide, in proportion to the rest: candidates err on the same days. For pairs of boosters it was
+.38 and .21 on 365 days of flights, .19 and .10 on 350 days of a generated table."""
 
-_HASTE = 2.0
-"""Times that error if a time budget is too short for slow boosters of several folds."""
+_LEAST_GROUPS = 25
+"""From fewer held-out groups, of equal size, their standard error is not known well enough."""
 
-_SHARE_OF_USUAL = 0.6
-"""Share of a time budget that is there for the usual candidates; what follows takes the rest."""
+_TIME_BLOCKS = 250
+"""Rows that follow each other in time are alike: so many blocks of them are groups."""
 
 _N_PARTS = 5
 
 
-def relative_error(data: FitData, n_rows: int) -> float:
+class OneFold(NamedTuple):
+    """The only fold, and its parts: calibration and rules are judged on rows of other parts.
+
+    Attributes
+    ----------
+    folds : Folds
+        One fold.
+    parts : int array of shape (n_samples,)
+        Part of each row, from 0; -1 for a row that is not in the fold.
+    """
+
+    folds: Folds
+    parts: NDArray[np.intp]
+
+
+def relative_error(data: FitData, n_rows: int, groups: NDArray[np.intp] | None = None) -> float:
     """Estimate the standard error of the log-loss of some rows, as a share of that loss.
 
     Parameters
@@ -43,6 +65,9 @@ def relative_error(data: FitData, n_rows: int) -> float:
         Labels and weights.
     n_rows : int
         Number of rows that the log-loss is of, drawn from these.
+    groups : int array of shape (n_samples,), optional
+        Group of each row, from 0, if whole groups are drawn. The error is then cluster-robust, but
+        what the rows of a group share, and candidates with them, counts 40 %.
 
     Returns
     -------
@@ -59,6 +84,10 @@ def relative_error(data: FitData, n_rows: int) -> float:
     >>> Y[:98] = 0
     >>> round(relative_error(FitData(np.zeros((100, 1)), Y, None), 25), 2)
     1.63
+    >>> pairs = np.arange(100) // 2
+    >>> Y[98:] = 1
+    >>> round(relative_error(FitData(np.zeros((100, 1)), Y, None), 25, pairs), 2)
+    1.2
     """
     rows = sample_rows(data.Y.shape)
     part = data._replace(X=None).take(rows)
@@ -68,87 +97,123 @@ def relative_error(data: FitData, n_rows: int) -> float:
     losses = np.where(Y == 1, -np.log(rate), -np.log1p(-rate)) * weight
     of_rows = losses.sum(axis=1)
     mean = of_rows.mean()
-    return float(max(of_rows.std() / mean, 1.0) / np.sqrt(n_rows)) if mean > 0 else np.inf
-
-
-def haste_of(
-    families: Sequence[MemberFamily], shape: Shape, budget: TimeBudget, *, has_rules: bool
-) -> float:
-    """Return how many times as large an error of one fold is allowed; infinity: any.
-
-    Several folds of few boosting rounds are less exact than one. If the usual candidates do not fit
-    into all folds, one of them has to do. Decision rules are learned from the rows that are tested,
-    so with these one fold has to do only if candidates would end too early to be worth something.
-    """
-    if not budget.is_limited:
-        return 1.0
-    usual = usual_candidates(families, shape, budget.longest())
-    needed = sum(
-        budget.estimate(each) if has_rules else budget.slowness(each) * each.seconds
-        for each in usual
-    )
-    if needed > _SHARE_OF_USUAL * budget.seconds:
+    if not mean > 0:
         return np.inf
-    return 1.0 if fits_often(shape, budget) else _HASTE
+    shared = 0.0
+    if groups is not None:
+        above = of_rows - mean
+        of_groups = np.bincount(groups[rows], above)
+        # Products of different rows of a group, of which a sample has fewer.
+        alike = (of_groups @ of_groups - above @ above) / len(rows) * len(data.Y) / len(rows)
+        shared = _SHARED * np.sqrt(max(float(alike), 0.0))
+    return float(np.hypot(max(of_rows.std() / mean, 1.0), shared / mean) / np.sqrt(n_rows))
 
 
-def one_fold(data: FitData, n_folds: int, seed: int, haste: float = 1.0) -> Folds | None:
-    """Draw one fold of `n_folds`, if its log-loss is exact enough.
+def n_folds_of(cv: Any) -> int | None:
+    """Return the number of folds of the parameter `cv`, if one of them can be held out alone."""
+    if isinstance(cv, TimeSeriesSplit):
+        return int(cv.get_n_splits())
+    return int(cv) if isinstance(cv, Integral) else None
+
+
+def hold_out(
+    cv: Any,
+    groups: NDArray[Any] | None,
+    *,
+    data: FitData,
+    seed: int,
+    time_budget: float | None = None,
+    is_short: bool = False,
+) -> OneFold | None:
+    """Hold out one fold of those of the parameter `cv`, if its log-loss is exact enough.
 
     Parameters
     ----------
+    cv : int, TimeSeriesSplit or other
+        With a number n, the fold has 1 / n of the rows, drawn at random, or random groups that
+        have about as many. With ``TimeSeriesSplit`` it is the last one.
+    groups : array of shape (n_samples,) or None
+        Groups of the rows.
     data : FitData
         Labels and weights of all rows.
-    n_folds : int
-        The fold has 1 / `n_folds` of the rows.
     seed : int
         Seed for the rows that are drawn.
-    haste : float, default=1.0
-        How many times as large an error is allowed, as in :func:`haste_of`.
+    time_budget : float, optional
+        Seconds. If they are few for the number of rows, a less exact log-loss is enough: several
+        folds of few boosting rounds would be less exact still.
+    is_short : bool, default=False
+        Whether they are so few that any log-loss is enough.
 
     Returns
     -------
-    Folds or None
-        One fold; its rows are tested, the others are not. None if more folds are needed, and for
-        workers that train together.
+    OneFold or None
+        None if more folds are needed, for another `cv`, and for workers that train together.
 
     Examples
     --------
     >>> Y = np.tile(np.array([[1], [0], [0]], np.float32), (300, 1))
-    >>> one_fold(FitData(np.zeros((900, 1)), Y, None), 5, seed=0) is None
+    >>> hold_out(5, None, data=FitData(np.zeros((900, 1)), Y, None), seed=0) is None
     True
     """
-    n_tested = len(data.Y) // n_folds
-    if collective.is_distributed() or n_tested == 0:
+    n_rows = len(data.Y)
+    if collective.is_distributed():
         return None
-    if haste < np.inf and relative_error(data, n_tested) > haste * MOST_ERROR:
+    numbers = None if groups is None else number_groups(groups)
+    n_folds = n_folds_of(cv)
+    if n_folds is None:
         return None
-    test = np.full(len(data.Y), -1, dtype=np.intp)
-    test[np.random.default_rng(seed).permutation(len(test))[:n_tested]] = 0
+    if isinstance(cv, TimeSeriesSplit):
+        folds = _last_fold(cv, n_rows)
+        if numbers is None:
+            numbers = np.arange(n_rows) * _TIME_BLOCKS // n_rows
+    else:
+        folds = _random_fold(n_rows, n_folds, numbers, seed)
+    n_tested = int(folds.tested.sum())
+    if n_tested == 0 or (numbers is not None and _n_groups(numbers[folds.tested]) < _LEAST_GROUPS):
+        return None
+    is_in_haste = time_budget is not None and not fits_often(Shape.of(data, n_folds), time_budget)
+    most = MOST_ERROR_IN_HASTE if is_in_haste else MOST_ERROR
+    if not is_short and relative_error(data, n_tested, numbers) > most:
+        return None
+    require_known(folds, data)
+    return OneFold(folds, _parts_of_fold(folds, numbers, seed))
+
+
+def _random_fold(n_rows: int, n_folds: int, groups: NDArray[np.intp] | None, seed: int) -> Folds:
+    """Draw 1 / `n_folds` of the rows, or groups that have about as many."""
+    random, n_tested = np.random.default_rng(seed), n_rows // n_folds
+    test = np.full(n_rows, -1, dtype=np.intp)
+    if groups is None:
+        test[random.permutation(n_rows)[:n_tested]] = 0
+        return Folds(test)
+    sizes = np.bincount(groups)
+    drawn = random.permutation(len(sizes))
+    n_drawn = int(np.abs(np.cumsum(sizes[drawn]) - n_tested).argmin()) + 1
+    test[np.isin(groups, drawn[:n_drawn])] = 0
     return Folds(test)
 
 
-def parts_of_fold(folds: Folds, seed: int) -> NDArray[np.intp]:
-    """Divide the rows of the only fold: calibration and rules are judged on rows of other parts.
+def _last_fold(cv: TimeSeriesSplit, n_rows: int) -> Folds:
+    """Take the last fold of a splitter."""
+    *_, (train, tested) = cv.split(np.zeros(n_rows))
+    test = np.full(n_rows, -1, dtype=np.intp)
+    test[tested] = 0
+    trains = np.isin(np.arange(n_rows), train)
+    return Folds(test, None if np.array_equal(trains, test < 0) else [trains])
 
-    Parameters
-    ----------
-    folds : Folds
-        One fold.
-    seed : int
-        Seed for the parts.
 
-    Returns
-    -------
-    int array of shape (n_samples,)
-        Part of each row, from 0; -1 for a row that is not in the fold.
+def _n_groups(groups: NDArray[np.intp]) -> float:
+    """Count the groups of rows; of different sizes, how many equal ones tell as much."""
+    sizes = np.bincount(groups).astype(float)
+    return float(sizes.sum() ** 2 / (sizes @ sizes))
 
-    Examples
-    --------
-    >>> parts_of_fold(Folds(np.array([-1, 0, 0, -1, 0, 0, 0])), seed=0)
-    array([-1,  2,  4, -1,  3,  0,  1])
-    """
+
+def _parts_of_fold(folds: Folds, groups: NDArray[np.intp] | None, seed: int) -> NDArray[np.intp]:
+    """Divide the rows of the only fold at random, or in whole groups."""
     parts = np.full(len(folds.test), -1, dtype=np.intp)
-    n_tested = int(folds.tested.sum())
-    parts[folds.tested] = np.random.default_rng(seed).permutation(n_tested) % _N_PARTS
+    if groups is None:
+        n_tested = int(folds.tested.sum())
+        parts[folds.tested] = np.random.default_rng(seed).permutation(n_tested) % _N_PARTS
+    else:
+        parts[folds.tested] = grouped_folds(groups[folds.tested], _N_PARTS)
     return parts

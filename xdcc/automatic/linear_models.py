@@ -1,6 +1,6 @@
 """Logistic regressions, which help most where X is text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class LinearModels(MemberFamily):
         """List logistic regressions."""
         return [linear(shape)]
 
-    def measure(self, trial: Trial) -> Iterator[tuple[Candidate, float]]:
+    def measure(self, trial: Trial) -> tuple[Candidate, float]:
         """Time the models of a few labels."""
         labels = sampled_labels(trial.data)
         some = labels[:: -(-len(labels) // _TIMED)]
@@ -50,30 +50,25 @@ class LinearModels(MemberFamily):
         data = take_labels(trial.data, some)._replace(output_form=form)
         part = trial._replace(data=data, shape=trial.shape._replace(n_labels=len(some)))
         few, candidate = linear(part.shape), linear(trial.shape)
-        yield candidate, part.seconds(few) / few.seconds * candidate.seconds
+        return candidate, part.seconds(few) / few.seconds * candidate.seconds
 
 
 def linear(shape: Shape) -> Candidate:
     """Describe logistic regressions."""
     n_rows = rows_of_linear(shape)
     n_entries = shape.n_entries * n_rows / shape.n_rows
+    many = are_many(shape.n_labels, shape.n_features)
+    n_models = SAMPLE + _SHARE_OF_MODEL * shape.n_labels if many else float(shape.n_labels)
     of_product = _PER_PRODUCT * n_entries + _PER_COEFFICIENT * shape.n_features
     return Candidate(
         "linear",
         LogisticLabels(),
-        _N_PRODUCTS * shape.n_folds * _n_models(shape) * of_product,
-        ends_early=not are_many(shape.n_labels, shape.n_features),
+        _N_PRODUCTS * shape.n_folds * n_models * of_product,
+        ends_early=not many,
         repeats=False,
         is_divisible=False,
         n_rows=n_rows if shape.n_folds == 1 else None,
     )
-
-
-def _n_models(shape: Shape) -> float:
-    """Count models that choose their penalties, and others by what they take of these."""
-    if are_many(shape.n_labels, shape.n_features):
-        return SAMPLE + _SHARE_OF_MODEL * shape.n_labels
-    return float(shape.n_labels)
 
 
 def rows_of_linear(shape: Shape) -> int:

@@ -8,9 +8,7 @@ The usual candidates of all families (:mod:`xdcc.automatic.families`) come first
 budget, those precede them that end after a tenth of the time, so that there is a good model early.
 The members are trained again with other seeds and averaged, which makes them less noisy, and other
 candidates follow, as long as the budget lasts. None is begun that would last longer than that by
-its estimate. Trials on the data at hand (:mod:`xdcc.automatic.trial`) give the estimates; what
-earlier candidates of the same kind took corrects them. Where one fold is enough, two fifths of the
-budget are kept for models of all rows until the usual candidates are trained.
+its estimate. The estimates are corrected by what earlier candidates of the same kind took.
 
 Where one fold is enough (:mod:`xdcc.automatic.holdout`) and time is not limited, a candidate can be
 followed by others of its family.
@@ -18,6 +16,9 @@ followed by others of its family.
 In the end the members are trained on all rows if they are not too expensive: the mean of two such
 models is mostly better than that of five on four fifths of the rows, and predicts in less time.
 With a time budget there are as many as folds, or two if it is too short for that.
+
+A callback or an interrupt ends the search at the next step of each candidate. Nothing is trained
+after it: the models of the folds predict, unless ``refit=True``.
 """
 
 import threading
@@ -35,7 +36,6 @@ from xgboost import collective
 from xdcc.automatic.boosters import second_level
 from xdcc.automatic.families import more_candidates, usual_candidates
 from xdcc.automatic.family import Candidate, MemberFamily, Training
-from xdcc.automatic.holdout import parts_of_fold
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.shape import Shape
@@ -54,7 +54,6 @@ from xdcc.base.workers import agreed
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_tested
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import margins_by, out_of_fold
-from xdcc.decision.proba_metrics import ProbaMetric
 
 _RULES_PER_CALIBRATION = 6.0
 """How much longer the choice of a rule takes than the calibration of a candidate."""
@@ -69,14 +68,11 @@ _LEAST_ROWS = 300
 _N_ON_ALL_ROWS = 2
 """Models of all rows for each member without a time budget, or with one too short for more."""
 
-_MOST_ON_ALL_ROWS = 5
-"""The most where one fold is enough and a time budget lasts for them."""
-
 _LONGEST_ON_ALL_ROWS = 12.0
 """Estimated seconds on one core beyond which models of the folds have to do without a budget."""
 
 _TIME_OF_FIRST = 0.1
-"""Share of a time budget that the first booster takes."""
+"""Share of a time budget after which the first booster ends."""
 
 _HASTE = 2.0
 """How much longer than its estimate it may take: the machine can be busy."""
@@ -130,6 +126,8 @@ class Search:
     folds : Folds
         Which rows each fold is tested and trained on. Only rows that are tested count in the
         mixture and in the choice of the rule.
+    parts : int array of shape (n_samples,), optional
+        Parts of the only fold, on which calibration and rules are judged, instead of folds.
     refit : bool or "auto"
         Whether members are trained on all rows in the end; "auto": if that pays.
     seed : int
@@ -138,8 +136,6 @@ class Search:
         Threads of the candidates.
     budget : TimeBudget
         When to end.
-    metric : ProbaMetric or None, default=None
-        What is maximised; None if it depends on a decision rule that is chosen afterwards.
     verbose : bool
         Whether to show the progress.
     callback : callable, optional
@@ -155,28 +151,28 @@ class Search:
         families: Sequence[MemberFamily],
         folds: Folds,
         *,
+        parts: NDArray[np.intp] | None = None,
         refit: bool | Literal["auto"],
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
-        metric: ProbaMetric | None = None,
         verbose: bool,
         callback: CandidateCallback | None = None,
         keep_on_interrupt: bool = False,
     ) -> None:
-        self._data, self._folds = data if data.bins else data._replace(bins=SharedBins()), folds
+        self._data, self._folds = data._replace(bins=SharedBins()), folds
         self._families = families
         self._tested, self._folds_of_tested = folds.of_tested(data)
         self._rows_tested = slice(None) if folds.tested.all() else np.flatnonzero(folds.tested)
-        if folds.n_folds == 1:
-            self._folds_of_tested = parts_of_fold(folds, seed)[self._rows_tested]
+        if parts is not None:
+            self._folds_of_tested = parts[self._rows_tested]
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
         self._usual = usual_candidates(families, self._shape)
         self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
         self._calling, self._called, self._is_ending = threading.Lock(), time.perf_counter(), False
-        self._was_interrupted = False
+        self._was_interrupted = self._is_stopped = False
         self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._stacked: list[Member] = []
@@ -189,8 +185,7 @@ class Search:
         # Trainings on all rows that would take as long as those of all folds.
         n_folds = folds.n_folds
         self._trainings = n_folds - 1 if n_folds > 1 else float(folds.trains(0).mean())
-        self._metric, self._for_rules = metric, 0.0
-        self._is_first_part = False
+        self._for_rules, self._rules_per_calibration = 0.0, _RULES_PER_CALIBRATION
         self._n_affordable = folds.n_folds
         self._is_together = False
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
@@ -207,6 +202,8 @@ class Search:
         ValueError
             If a classifier of another package predicts no probabilities.
         """
+        for family in self._families:
+            family.begin(self._data, self._shape, self._budget.longest())
         with self._progress:
             try:
                 had_time = self._try_all()
@@ -215,8 +212,8 @@ class Search:
                 if not self._keep_on_interrupt or not self._members:
                     raise
                 self._was_interrupted = had_time = True
-                self._end = "interrupt"
-                members = self._run(self._choices(self._seed + len(self._table)))
+                self._stop("interrupt")
+                members = self._complete()
         stacked = self._stacked
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         # The row of a member is the last one with its number of seeds: earlier trials had failed.
@@ -257,9 +254,14 @@ class Search:
             if not had_time:
                 self._try_in_any_case()
         except _Stopped:
-            self._end = "callback"
+            self._stop("callback")
             return True
         return had_time
+
+    def _stop(self, reason: str) -> None:
+        """Note that the search is ended from outside: what follows has to be brief."""
+        self._end, self._is_stopped = reason, True
+        self._budget.hurry()
 
     def _try_usual(self) -> None:
         """Train the usual candidates side by side; they enter the mixture in their order."""
@@ -308,38 +310,25 @@ class Search:
                 found = family.after(self._shape, tried.training)
                 following += [replace(each, family=family) for each in found]
         for candidate in following:
-            self._try(candidate, np.inf)
+            self._try(candidate)
 
     def _try_in_time(self) -> None:
         """Train one candidate after the other until the time is over or enough have failed."""
-        self._is_first_part = True
-        self._reserve_what_follows()
-        self._try_first()
         n_failures = 0
-        for candidate, longest in self._usual_in_time():
-            _, enters = self._try_if_it_fits(candidate, longest)
-            n_failures = 0 if enters else n_failures + 1
-        self._is_first_part = False
-        self._reserve_what_follows()
-        longest = _MOST_OF_ONE * self._budget.seconds
-        for candidate in self._others():
+        self._try_first()
+        for candidate in self._candidates():
             if not self._budget.has(0):
                 self._end = "time_budget"
                 break
-            fits, enters = self._try_if_it_fits(candidate, longest)
-            n_failures = 0 if enters else n_failures + 1
+            seconds = self._budget.estimate(candidate)
+            fits = self._budget.has(seconds)
+            if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
+                self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
+            n_failures = 0 if fits and self._try(candidate) else n_failures + 1
             if n_failures >= _MOST_FAILURES:
                 failed = f"{_MOST_FAILURES} candidates in turn have not helped"
                 self._end = failed if fits else "time_budget"
                 break
-
-    def _try_if_it_fits(self, candidate: Candidate, longest: float) -> tuple[bool, bool]:
-        """Train a candidate for at most so long; return whether it fits in and whether it helps."""
-        seconds = self._budget.estimate(candidate)
-        fits = seconds <= longest and self._budget.has(seconds)
-        if not fits and candidate.n_errors == 1 and candidate.name not in self._members:
-            self._abandon(candidate, 0.0, f"it would take {seconds:.0f} s or more")
-        return fits, fits and self._try(candidate, longest)
 
     def _try_first(self) -> None:
         """Train in a small share of the time what is good after it."""
@@ -348,8 +337,7 @@ class Search:
             first = family.first(self._shape, longest)
             if first is None or not self._budget.has(0):
                 continue
-            end = time.perf_counter() + _TIME_OF_FIRST * self._budget.seconds
-            watch = Watch(self._budget, end)
+            watch = Watch(self._budget, self._budget.after(_TIME_OF_FIRST))
             candidate = replace(first, family=family)
             tried = self._train_and_calibrate(candidate, len(self._table), watch)
             if tried is not None:
@@ -377,8 +365,9 @@ class Search:
         """Whether a family had too little time so far."""
         return any(family.is_cut for family in self._families)
 
-    def _others(self) -> Iterator[Candidate]:
-        """List members again, for other seeds, and other candidates as long as there are any."""
+    def _candidates(self) -> Iterator[Candidate]:
+        """List what is tried in a time budget: usual candidates, members again and others."""
+        yield from self._usual_in_time()
         others = more_candidates(self._families, self._shape, self._seed, self._budget.longest)
         while True:
             n_again = 0
@@ -392,48 +381,23 @@ class Search:
             elif not n_again:
                 return
 
-    def _usual_in_time(self) -> Iterator[tuple[Candidate, float]]:
-        """List the usual candidates, and the seconds after which each ends.
+    def _usual_in_time(self) -> Iterator[Candidate]:
+        """List the usual candidates, the least expensive ones first.
 
         Until a family that is urgent has had the time that it needs, another model of it gains
-        most. In one fold, where time is short, each gets what the following ones leave, and at
-        least an equal part of the time.
+        most.
         """
-        is_short = self._shape.n_folds == 1
-        longest = self._budget.longest()
-        usual = self._by_place(longest)
-        urgent = next((place for place in usual if self._families[place[0]].is_cut), None)
-        seconds = {
-            place: each.seconds * (self._budget.slowness(each) if is_short else 1.0)
-            for place, each in usual.items()
-        }
-        order = sorted(usual, key=lambda place: (place != urgent, seconds[place]))
-        while order:
-            place, *order = order
-            left = self._budget.left_of_all()
-            following = [seconds[each] for each in order if seconds[each] <= left]
-            own, listed = left, usual
-            if is_short:
-                own = max(left - sum(following), left / (1 + len(following)))
-                listed = self._by_place(min(own, self._budget.longest()))
-            yield listed.get(place, usual[place]), min(own, _MOST_OF_ONE * self._budget.seconds)
+        usual = usual_candidates(self._families, self._shape, self._budget.longest())
+        urgent = next((each for each in usual if each.family and each.family.is_cut), None)
+        yield from sorted(usual, key=lambda each: (each is not urgent, each.seconds))
 
-    def _by_place(self, longest: float) -> dict[tuple[int, int], Candidate]:
-        """List the usual candidates by their families and their numbers in these."""
-        return {
-            (number, place): candidate
-            for number, family in enumerate(self._families)
-            for place, candidate in enumerate(usual_candidates([family], self._shape, longest))
-        }
+    def _longest(self) -> float:
+        """Return the seconds after which a candidate ends."""
+        return _MOST_OF_ONE * self._budget.seconds
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""
-        if self._budget.is_limited and self._metric is not None:
-            self._mixture.drop_harmful(self._metric)
-            self._members = {name: self._members[name] for name in self._mixture.names}
-        candidate = self._affordable_second_level()
-        if self._budget.is_limited and self._shape.n_folds == 1:
-            self._n_affordable = self._as_many_as_fit()
+        candidate = None if self._is_stopped else self._affordable_second_level()
         # Known before the second level is trained: models of all rows need not wait for it.
         seed = self._seed + len(self._table) + (candidate is not None)
 
@@ -442,16 +406,8 @@ class Search:
                 self._stack(candidate, seed)
             self._budget.reserve(self._for_rules)
 
-        choices = dict(zip(self._mixture.names, self._choices(seed), strict=True))
-        order = self._by_share if self._budget.is_limited else list(choices)
-        _, *members = self._run([stack, *(choices[name] for name in order)])
-        return sorted(members, key=lambda member: self._mixture.names.index(member.name))
-
-    @property
-    def _by_share(self) -> list[str]:
-        """Names of the members, that of the largest share first."""
-        shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
-        return sorted(shares, key=shares.__getitem__, reverse=True)
+        _, *members = self._run([stack, *self._choices(seed)])
+        return members
 
     def _choices(self, seed: int) -> list[Callable[[], Member]]:
         """List what makes the members of the mixture."""
@@ -474,14 +430,6 @@ class Search:
         seconds = self._seconds_on_all_rows(names)
         return self._n_on_all_rows > 0 and self._budget.has(seconds)
 
-    def _as_many_as_fit(self) -> int:
-        """Return how many models of all rows of each member the time that is left allows."""
-        self._budget.reserve(self._for_rules)
-        self._n_affordable = 1
-        seconds = self._seconds_on_all_rows(self._mixture.names)
-        n_models = self._budget.left_of_all() / max(seconds, 1e-9)
-        return int(np.clip(n_models, 1, _MOST_ON_ALL_ROWS))
-
     @property
     def _n_on_all_rows(self) -> int:
         """How many models of all rows replace those of the folds of a member with one seed."""
@@ -489,7 +437,7 @@ class Search:
             return 1
         is_representative = bool(self._folds.tested.all()) or self._shape.n_folds == 1
         enough = self._shape.n_rows >= _LEAST_ROWS and is_representative
-        if self._refit is False or not enough or self._was_interrupted:
+        if self._refit is False or not enough or self._is_stopped:
             return 0
         if self._budget.is_limited:
             return self._n_affordable
@@ -508,9 +456,9 @@ class Search:
             of_folds += sum(seconds) if self._refit is True else seconds[-1]
         return self._n_on_all_rows / self._trainings * of_folds
 
-    def _try(self, candidate: Candidate, longest: float) -> bool:
+    def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
-        watch = Watch(self._budget, time.perf_counter() + longest)
+        watch = Watch(self._budget, time.perf_counter() + self._longest())
         tried = self._train_and_calibrate(candidate, len(self._table), watch)
         return tried is not None and self._enter(tried)
 
@@ -531,6 +479,10 @@ class Search:
         found = self._train(candidate, self._data, number, watch)
         if found is None:
             return None
+        if self._is_ending:
+            if self._members:
+                raise _Stopped
+            self._budget.hurry()
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
         raw = self._checked(candidate, found.margins)[self._rows_tested].astype(np.float32)
@@ -541,8 +493,7 @@ class Search:
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = self._calibrate(raw)
         ended = time.perf_counter()
-        if self._metric is None:
-            self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
+        self._for_rules = self._rules_per_calibration * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
         return _Tried(member, margins, Training(candidate, found.unfitted, ended - begun, watch))
 
@@ -623,14 +574,10 @@ class Search:
         self._list(candidate, member.n_seeds, member.unfitted, tried.margins, seconds)
         if candidate.family is not None:
             self._trained_nouns.add(candidate.family.noun)
-        self._reserve_what_follows()
-        return enters
-
-    def _reserve_what_follows(self) -> None:
-        """Keep time for the rules, the second level and models of all rows."""
         can_stack = self._folds.tested.all()
         self._reserve(_OVERRUN_OF_SECOND_LEVEL * self._second_level().seconds if can_stack else 0)
         self._reserve_for_all_rows()
+        return enters
 
     def _reserve(self, seconds: float) -> None:
         """Keep time for what is certain to follow, and this many seconds for something else."""
@@ -642,16 +589,11 @@ class Search:
         """Keep time for models of all rows, too, and decide how many of them fit."""
         if self._refit is True:
             return
-        self._n_affordable = self._shape.n_folds
-        if self._shape.n_folds == 1 and self._is_first_part and self._n_on_all_rows:
-            self._budget.reserve(np.inf)
-            return
         names = self._mixture.names
+        self._n_affordable = self._shape.n_folds
         if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
             self._n_affordable = min(_N_ON_ALL_ROWS, self._n_affordable)
-            if not self._budget.reserve_more(self._seconds_on_all_rows(names)):
-                for name in self._by_share:
-                    self._budget.reserve_more(self._seconds_on_all_rows([name]))
+            self._budget.reserve_more(self._seconds_on_all_rows(names))
 
     def _affordable_second_level(self) -> Candidate | None:
         """Describe the second level; None if not every row has margins, or it takes too long."""
@@ -767,7 +709,7 @@ class Search:
         # Not in the order in which the fold was drawn.
         rows = np.random.default_rng([self._seed, 1]).permutation(len(data.Y))[:n_rows]
         rows.sort()
-        folds = Folds(self._folds.test[rows])
+        folds = self._folds.of_rows(rows)
         found = out_of_fold(estimator, data.part(rows), folds, should_end=should_end)
         margins = np.full(data.Y.shape, np.nan, np.float32)
         (model,) = found.estimators

@@ -19,7 +19,7 @@ class Shape(NamedTuple):
     n_entries : int
         Entries of X that are stored.
     n_folds : int
-        Number of folds; 1 if one random part of the rows is enough to compare candidates.
+        Number of folds; 1 if one part of the rows is enough to compare candidates.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """``TimeBudget``: the seconds of a search, and what candidates take of them."""
 
 import time
-from collections.abc import Hashable
 from typing import Protocol
 
 import numpy as np
@@ -19,12 +18,16 @@ _FULL_SAMPLE = 80.0
 """Seconds of a time budget from which on calibration and rules have a sample of full size."""
 
 
+_ENTRIES_IN_HASTE = 2**17
+"""Entries of the sample after a callback or Ctrl-C has ended a search."""
+
+
 class Estimated(Protocol):
     """A candidate, as far as its costs are concerned."""
 
     @property
-    def pace(self) -> Hashable:
-        """The same for candidates that take as much longer than estimated."""
+    def kind(self) -> type:
+        """The class of its model."""
 
     @property
     def seconds(self) -> float:
@@ -66,7 +69,12 @@ class TimeBudget:
         self._started = started
         self.seconds = np.inf if seconds is None else seconds
         self._reserved = 0.0
-        self._slowness: dict[Hashable, float] = {}
+        self._slowness: dict[type, float] = {}
+
+    def hurry(self) -> None:
+        """End the time, without a limit of it, too; calibration and rules have few rows."""
+        self.seconds = 0.0
+        self.entries = min(self.entries, _ENTRIES_IN_HASTE)
 
     def has(self, seconds: float) -> bool:
         """Return whether more seconds than these are left for training; all workers agree on it."""
@@ -91,25 +99,26 @@ class TimeBudget:
         """Return the seconds that the next candidate can take, the same for all workers."""
         if not self.is_limited:
             return np.inf
-        return min(SHARE_OF_ONE * self.seconds, max(self.left_of_all(), 0.0))
+        left = -largest(-self.left())
+        return min(SHARE_OF_ONE * self.seconds, max(left, 0.0))
 
-    def left_of_all(self) -> float:
-        """Return the seconds that are left for the training of the slowest worker."""
-        return -largest(-self.left())
+    def after(self, share: float) -> float:
+        """Return when a share of the time is over, by `time.perf_counter`."""
+        return self._started + share * self.seconds
 
     def estimate(self, candidate: Estimated) -> float:
-        """Return how many seconds a candidate needs at least, learned from others of its pace."""
+        """Return how many seconds a candidate needs at least, learned from others of its kind."""
         return candidate.least_seconds * self.slowness(candidate)
 
     def slowness(self, candidate: Estimated) -> float:
         """Return how much longer a candidate takes than estimated.
 
-        The first of a pace is as slow as the slowest other one, unless its time was measured: the
+        The first of a kind is as slow as the slowest other kind, unless its time was measured: the
         machine can be busy.
         """
         of_new = 1.0 if candidate.is_measured else max([1.0, *self._slowness.values()])
-        return self._slowness.get(candidate.pace, of_new)
+        return self._slowness.get(candidate.kind, of_new)
 
     def learn(self, candidate: Estimated, seconds: float) -> None:
-        """Correct the next estimates by what a candidate took, on the slowest worker."""
-        self._slowness[candidate.pace] = largest(seconds) / candidate.seconds
+        """Correct the next estimates by what a candidate took."""
+        self._slowness[candidate.kind] = seconds / candidate.seconds

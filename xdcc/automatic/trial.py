@@ -2,11 +2,13 @@
 
 Costs that are estimated from the sizes of the data (:class:`~xdcc.automatic.shape.Shape`) are right
 on tables like those that their constants come from, and wrong by ten times with thousands of labels
-or features. So families train a few rounds or trees, and correct their estimates by what these
-took. With many entries they do so on a sample of the rows.
+or features. The trials tell whether the usual candidates fit into all folds. Only if they do not
+(:mod:`xdcc.automatic.short_search`), the estimates are corrected by them.
 """
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,33 +18,30 @@ from xdcc.automatic.time_budget import TimeBudget
 from xdcc.automatic.watch import Watch
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, ShouldEnd
-from xdcc.base.workers import agreed, largest
+from xdcc.base.memory import NotEnoughMemoryError
 from xdcc.decision.out_of_fold import out_of_fold
 
 if TYPE_CHECKING:
-    from xdcc.automatic.family import Candidate
+    from xdcc.automatic.family import Candidate, MemberFamily
 
-_ENTRIES_PER_SECOND, _MOST_ENTRIES = 2**18, 2**24
+_ENTRIES_PER_SECOND, _MOST_ENTRIES = 2**14, 2**22
 """Entries of X and Y that candidates are timed on, for each second of the budget, and at most."""
 
 _LEAST_ROWS = 200
 
 _SHARE_OF_STEPS = 0.002
-"""Share of the budget that the timed steps of a booster take at least."""
-
-_N_FOLDS = 2
-"""Folds of a trial; each tests a tenth of the rows."""
+"""Share of the budget after which the timed steps of a booster end."""
 
 
 class Trial(NamedTuple):
-    """Rows to time candidates on.
+    """Rows to time candidates on, in one fold.
 
     Attributes
     ----------
     data : FitData
         All rows, or a sample.
     shape : Shape
-        Its sizes, and the number of folds that are timed.
+        Its sizes, with one fold.
     least : float
         Seconds that the timed steps of a booster take at least.
     n_jobs : int or None
@@ -57,7 +56,7 @@ class Trial(NamedTuple):
     @classmethod
     def of(cls, data: FitData, seconds: float, n_jobs: int | None) -> "Trial":
         """Take as many rows as a time budget of this many seconds allows."""
-        whole = Shape.of(data, _N_FOLDS)
+        whole = Shape.of(data, 1)
         most = min(_ENTRIES_PER_SECOND * seconds, _MOST_ENTRIES)
         share = most / (whole.n_entries + whole.n_rows * whole.n_labels)
         counting = np.flatnonzero(data.counts)
@@ -65,7 +64,7 @@ class Trial(NamedTuple):
         if n_rows < len(counting):
             rows = np.random.default_rng(0).permutation(counting)[:n_rows]
             data = data.part(np.sort(rows))
-        return cls(data, Shape.of(data, _N_FOLDS), _SHARE_OF_STEPS * seconds, n_jobs)
+        return cls(data, Shape.of(data, 1), _SHARE_OF_STEPS * seconds, n_jobs)
 
     def seconds_per_step(self, candidate: "Candidate") -> float:
         """Time steps of a candidate, without what precedes them."""
@@ -73,7 +72,7 @@ class Trial(NamedTuple):
 
         def ends(n_steps: int) -> bool:
             watch.ends(n_steps)
-            return agreed(watch.n_timed > 0 and watch.seconds_timed >= self.least)
+            return watch.n_timed > 0 and watch.seconds_timed >= self.least
 
         self._train(candidate, ends)
         return watch.seconds_per_step()
@@ -82,9 +81,19 @@ class Trial(NamedTuple):
         """Time the whole training of a candidate."""
         begun = time.perf_counter()
         self._train(candidate, None)
-        return largest(time.perf_counter() - begun)
+        return time.perf_counter() - begun
 
     def _train(self, candidate: "Candidate", should_end: ShouldEnd | None) -> None:
-        fold = np.arange(len(self.data.Y)) % 10
-        folds = Folds(np.where(fold < _N_FOLDS, fold, -1))
+        folds = Folds(np.where(np.arange(len(self.data.Y)) % 10, -1, 0))
         out_of_fold(candidate.estimator(0, self.n_jobs), self.data, folds, should_end=should_end)
+
+
+def correct_by_trials(
+    families: Sequence["MemberFamily"], data: FitData, budget: TimeBudget, n_jobs: int | None
+) -> None:
+    """Correct the estimates of families, and those of a time budget, by trials."""
+    trial = Trial.of(data, budget.seconds, n_jobs)
+    for family in families:
+        with suppress(NotEnoughMemoryError):  # the search says so
+            if (measured := family.measure(trial)) is not None:
+                budget.learn(*measured)

@@ -53,15 +53,16 @@ _PARTS = {
     "cv": """
         cv : int, splitter, iterable of pairs or None, default=5
             Number of folds, None for 5; they are stratified by labels, or keep `groups` together.
-            Or a splitter of scikit-learn, or pairs of the positions of training and test rows, a
-            pair for each fold. A row can be tested once at most. One that is never tested, as the
-            first rows with ``TimeSeriesSplit``, is trained on, but takes no part in calibration and
-            choices.
+            Or a splitter of scikit-learn, which receives `groups`, or pairs of the positions of
+            training and test rows, a pair for each fold. A row can be tested once at most. One that
+            is never tested, as the first rows with ``TimeSeriesSplit``, is trained on, but takes no
+            part in calibration and choices.
         """,
     "groups": """
-        groups : array-like of shape (n_samples,), optional
-            Group of each row, such as a patient: all rows of a group are in the same fold, or what
-            a splitter `cv` does with it.
+        groups : array-like of shape (n_samples,) or str, optional
+            Group of each row, such as a patient or a day, or the name of the column of X that has
+            it (and remains a feature): all rows of a group are in the same fold. No value may be
+            missing.
         """,
     "folds_": """
         folds_ : int array of shape (n_samples,)

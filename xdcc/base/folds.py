@@ -19,11 +19,10 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.model_selection import GroupKFold
-from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.domains import Either, Number, Splits
 from xdcc.base.fit_data import FitData
+from xdcc.base.groups import grouped_folds, read_groups
 from xdcc.base.seeds import generator_from
 from xdcc.base.stratification import deal_out
 from xdcc.base.workers import count_folds, grand_total
@@ -31,7 +30,7 @@ from xdcc.base.workers import count_folds, grand_total
 CV = Either(Number(low=2, whole=True), Splits(), None)
 """Values of a parameter `cv` that :func:`make_folds` takes."""
 
-N_FOLDS = 5
+_N_FOLDS = 5
 """Where `cv` is None, as in scikit-learn."""
 
 
@@ -74,22 +73,6 @@ def stratified_folds(
     # Whether a row has no label at all is dealt out like a label.
     present = np.column_stack((present, ~present.any(axis=1)))
     return deal_out(present, n_folds, generator_from(random_state))
-
-
-def grouped_folds(groups: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
-    """Deal groups of rows out to folds of about the same size; return the fold of each row.
-
-    A ValueError says that there are not as many groups as folds.
-
-    Examples
-    --------
-    >>> grouped_folds(np.array(["a", "b", "b", "a"]), 2)
-    array([1, 0, 0, 1])
-    """
-    folds = np.empty(len(groups), dtype=np.intp)
-    for number, (_, rows) in enumerate(GroupKFold(n_folds).split(groups, groups=groups)):
-        folds[rows] = number
-    return folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +178,11 @@ class Folds:
         """Whether a fold trains on each row, `(n_samples,)`."""
         return np.asarray(self.test != fold) if self.train is None else self.train[fold]
 
+    def of_rows(self, rows: NDArray[np.intp]) -> "Folds":
+        """Take the folds of some rows, by their positions."""
+        train = None if self.train is None else [trains[rows] for trains in self.train]
+        return Folds(self.test[rows], train)
+
     def of_tested(self, data: FitData) -> tuple[FitData, NDArray[np.intp]]:
         """Take the rows that a fold tests, and their folds."""
         if self.tested.all():
@@ -219,7 +207,13 @@ def _marked(rows: Any, n_samples: int, what: str) -> NDArray[np.bool_]:
 
 
 def make_folds(
-    cv: Any, X: Any, Y: Any, groups: Any, *, data: FitData, random_state: int | None
+    cv: Any,
+    X: Any,
+    Y: Any,
+    groups: Any,
+    *,
+    data: FitData,
+    random_state: int | np.random.RandomState | None,
 ) -> Folds:
     """Divide rows into folds as the parameter `cv` says.
 
@@ -230,12 +224,12 @@ def make_folds(
         and test rows.
     X, Y : object
         Data as the user gave them, for a splitter.
-    groups : array-like of shape (n_samples,) or None
-        Groups of rows. With a number of folds, each group is in one fold, and the folds are about
-        as large; without groups, they are stratified.
+    groups : array-like of shape (n_samples,), str or None
+        Groups of rows, or the column of X that has them. With a number of folds, each group is in
+        one fold, and the folds are about as large; without groups, they are stratified.
     data : FitData
         The same data, checked.
-    random_state : int or None
+    random_state : int, RandomState instance or None
         Seed of stratified folds.
 
     Returns
@@ -245,9 +239,10 @@ def make_folds(
     Raises
     ------
     ValueError
-        If there are fewer rows or groups than folds; a splitter refuses the data; a fold has no
-        rows, rows out of range, or the same row in both parts or twice in one; a row is tested
-        twice; or a fold trains on no known label.
+        If there are fewer rows or groups than folds; the groups are not as described
+        (:func:`~xdcc.base.groups.read_groups`); a splitter refuses the data; a fold has no rows,
+        rows out of range, or the same row in both parts or twice in one; a row is tested twice; or
+        a fold trains on no known label.
 
     Examples
     --------
@@ -258,12 +253,12 @@ def make_folds(
     """
     if isinstance(X, FitData):
         X, Y = X.X, X.Y
-    check_consistent_length(data.Y, groups)
-    cv = N_FOLDS if cv is None else cv
+    groups = read_groups(groups, X, len(data.Y))
+    cv = _N_FOLDS if cv is None else cv
     if isinstance(cv, Integral) and groups is None:
         return Folds(stratified_folds(data.Y, int(cv), random_state))
     if isinstance(cv, Integral):
-        folds = Folds(grouped_folds(np.asarray(groups), int(cv)))
+        folds = Folds(grouped_folds(groups, int(cv)))
     else:
         folds = Folds.of_splits(cv.split(X, Y, groups) if hasattr(cv, "split") else cv, len(data.Y))
     require_known(folds, data)

@@ -19,7 +19,7 @@ from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.domains import Choice, Either, Number, Switch
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import make_folds
 from xdcc.base.labels import Labels
 from xdcc.base.package import PACKAGE
 from xdcc.base.plugin import require_plugin
@@ -118,8 +118,8 @@ int, default="maxGain"
         what ``"auto"`` means. Long chains of out-of-fold predictions need the end label: rows of
         which only negatives are left teach the last rounds nothing that holds for other rows.
     cv : int, default=3
-        Number of folds with ``propagate="cross_val"``, stratified by labels. A round trains a
-        booster for each fold, without the fold's rows, and one on all rows.
+        Number of folds with ``propagate="cross_val"``, stratified by labels or of whole `groups`. A
+        round trains a booster for each fold, without the fold's rows, and one on all rows.
     ensemble : bool, default=False
         With ``propagate="cross_val"``: whether new rows are predicted by the mean of the folds'
         boosters, which spares the one on all rows.
@@ -262,6 +262,7 @@ int, default="maxGain"
         X: Any,
         Y: Any,
         sample_weight: Any = None,
+        groups: Any = None,
         *,
         eval_set: EvalSet | None = None,
         callback: RoundCallback | None = None,
@@ -273,6 +274,7 @@ int, default="maxGain"
         {X}
         {Y}
         {sample_weight}
+        {groups}
         eval_set : sequence of pairs (X, Y), optional
             On the rows of the last pair `stop_measure` is measured for early stopping; they are
             not trained on.
@@ -288,7 +290,8 @@ int, default="maxGain"
         Raises
         ------
         ValueError
-            If an argument is out of range or unknown, or the data are not as described.
+            If an argument is out of range or unknown, there are fewer rows or groups than folds, or
+            the data are not as described.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
 
@@ -306,7 +309,8 @@ int, default="maxGain"
         params |= choose_sketch(self._on_data(params), data)
         folds = None
         if self._propagates_out_of_fold():
-            folds = stratified_folds(data.Y, self.cv, params.get("seed"))
+            seed = params.get("seed")
+            folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed).test
         plan = self._plan(folds)
         watch = self._watch(data.Y, self._check_eval_set(eval_set), plan)
         with side_by_side(params.get("nthread")):

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from xdcc.base.domains import Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import make_folds
 from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
@@ -94,8 +94,8 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         How often a row is repeated, each time with other labels revealed; less often where that
         would make more than 50,000 rows, or take more than 1 GiB.
     cv : int, default=5
-        Number of folds, stratified by labels, for the first classifier and the number of
-        boosting rounds.
+        Number of folds, stratified by labels or of whole `groups`, for the first classifier and
+        the number of boosting rounds.
     n_beams : int, default=32
         How many partial labelsets of a row the search follows at most.
     n_draws : int, default=100
@@ -199,7 +199,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         if hasattr(self, "labelset_score_"):
             require(self.labelset_score_.known.n_labels == n_varied, "labelset_score_")
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the first classifier on folds, then the booster on its out-of-fold margins.
 
         Parameters
@@ -210,6 +210,7 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
             0, 1, or, if the first classifier takes it, NaN for unknown; or the classes of a binary
             target.
         {sample_weight}
+        {groups}
 
         Returns
         -------
@@ -219,15 +220,16 @@ class OrderFreeChainClassifier(PredictsByKernel[OrderFreePredictor], ClassifierW
         Raises
         ------
         ValueError
-            If an argument is out of range, there are fewer rows than folds, the data are not as
-            described, or ``prediction="subset_accuracy"`` and every row has an unknown label.
+            If an argument is out of range, there are fewer rows or groups than folds, the data are
+            not as described, or ``prediction="subset_accuracy"`` and every row has an unknown
+            label.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
         """
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed, n_rows = seed_from(self.random_state), len(data.Y)
-        folds = stratified_folds(data.Y, int(self.cv), seed)
+        folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed).test
         found = out_of_fold(self._first_stage(n_rows, seed), data, folds, n_jobs=self.n_jobs)
         with side_by_side(self.n_jobs):
             margins = self._learn_from_margins(data._replace(X=found.margins), folds, seed)

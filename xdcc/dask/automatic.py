@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from xgboost import collective
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.families import FAMILIES, MemberLike, families_of, try_out
+from xdcc.automatic.families import FAMILIES, MemberLike, families_of
 from xdcc.automatic.search import Search
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.time_budget import TimeBudget
@@ -36,7 +36,7 @@ from xdcc.dask.estimator import (
     threads_of_worker,
 )
 from xdcc.dask.worker_rows import WorkerRows
-from xdcc.decision.proba_metrics import proba_metric, require_value
+from xdcc.decision.proba_metrics import require_value
 
 
 class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
@@ -104,9 +104,7 @@ class DaskMultiLabelClassifier(DaskEstimator, MultiLabelClassifier):
         Parameters
         ----------
         {collections}
-        groups : Dask array or Series of shape (n_samples,), optional
-            Group of each row, such as a patient, in the same chunks: all rows of a group are in the
-            same fold, whichever workers have them.
+        {groups_in_chunks}
         {coll_cfg}
 
         Returns
@@ -195,17 +193,14 @@ def _search(
     require_known(own_folds, data)
     require_value(measure, data)
     budget = TimeBudget(time.perf_counter() - begun, time_budget)
-    families = families_of(members)
-    try_out(families, data, own_folds.n_folds, budget, threads_of_worker(n_jobs))
     search = Search(
         data,
-        families,
+        families_of(members),
         own_folds,
         refit=refit,
         seed=seed,
         n_jobs=threads_of_worker(n_jobs),
         budget=budget,
-        metric=None if measure is None else proba_metric(measure),
         verbose=verbose and collective.get_rank() == 0,
     )
     return search.run().sample(budget.entries)

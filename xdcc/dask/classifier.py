@@ -60,7 +60,8 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
     features have at most `max_bin` values, it is the model of the local estimator, again except for
     rounding. Otherwise the quantiles of the workers are merged, and bins can differ slightly. Rows
     for `subsample` are drawn on each worker, so they differ from the local estimator's. Folds are
-    those of the local estimator: one worker computes them from the labels of all rows.
+    those of the local estimator: one worker computes them from the labels or the groups of all
+    rows.
 
     Examples
     --------
@@ -86,6 +87,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         X: Any,
         Y: Any,
         sample_weight: Any = None,
+        groups: Any = None,
         *,
         eval_set: EvalSet | None = None,
         callback: RoundCallback | None = None,
@@ -96,6 +98,7 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         Parameters
         ----------
         {collections}
+        {groups_in_chunks}
         eval_set : sequence of pairs (X, Y) of Dask collections, optional
             Early stopping evaluates `stop_measure` on the rows of the last pair; they are not used
             for training. X and Y of a pair are in the same chunks of rows.
@@ -111,10 +114,10 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         Raises
         ------
         TypeError
-            If X, Y, the weights or an `eval_set` are not Dask collections.
+            If X, Y, the weights, the groups or an `eval_set` are not Dask collections.
         ValueError
-            If an argument is unknown or out of range, the chunks do not fit together, the data are
-            not as described, or there is no client.
+            If an argument is unknown or out of range, there are fewer rows or groups than folds,
+            the chunks do not fit together, the data are not as described, or there is no client.
         {errors_on_workers}
 
         Warns
@@ -128,11 +131,13 @@ class DaskDynamicChainClassifier(DaskEstimator, chain.DynamicChainClassifier):
         require_plugin(type(self).__name__)
         # Another estimator learns, so that this one is unchanged if training fails.
         local = chain.DynamicChainClassifier(**self.get_params())
-        placed = self._place(local, self.sparse_zeros, X, Y, sample_weight)
+        placed = self._place(local, self.sparse_zeros, X, Y, sample_weight, groups)
         params |= self._choose_sketch(placed, local, params)
         folds: Sequence[Future | None] = [None] * len(placed.rows)
         if self._propagates_out_of_fold():
-            folds = self._deal_folds(placed, self.cv, params.get("seed"))
+            folds = self._deal_folds(
+                placed, self.cv, params.get("seed"), by_groups=groups is not None
+            )
         parts: dict[Place, WorkerParts] = {
             place: (own, []) for place, own in placed.by_place(folds).items()
         }

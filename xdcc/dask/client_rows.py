@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from xdcc.base.features import SparseZeros
+from xdcc.base.groups import column_of_groups
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.worker_rows import (
     Summary,
@@ -64,8 +65,8 @@ def place_rows(
         Weights of rows or entries, in the same chunks.
     sparse_zeros : {"missing", "zero"}
         Meaning of an entry that a sparse X does not store.
-    groups : Dask array or Series of shape (n_samples,), or None
-        Groups of the rows, in the same chunks.
+    groups : Dask array or Series of shape (n_samples,), str or None
+        Groups of the rows, in the same chunks, or the column of X that has them.
 
     Returns
     -------
@@ -250,6 +251,8 @@ def _place(
 def _aligned_chunks(X: Any, Y: Any, sample_weight: Any, groups: Any) -> list[Chunk]:
     _require_chunks_of_rows("X", X, (2,))
     _require_same_rows(X, "Y", Y, (1, 2))
+    if isinstance(groups, str):
+        groups = column_of_groups(groups, X)
     of_rows: list[Sequence[Delayed | None]] = []
     for name, column, axes in (
         ("sample_weight", sample_weight, (1, 2)),

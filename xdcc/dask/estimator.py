@@ -99,6 +99,12 @@ class DaskEstimator(MultiLabelEstimator):
 (n_samples, n_labels), optional
                     Weights of the rows or entries, in the same chunks.
                 """,
+            "groups_in_chunks": """
+                groups : Dask array or Series of shape (n_samples,) or str, optional
+                    Group of each row, such as a patient, in the same chunks, or the name of the
+                    column of X that has it: all rows of a group are in the same fold, whichever
+                    workers have them.
+                """,
             "coll_cfg": """
                 coll_cfg : xgboost.collective.Config, optional
                     Addresses, ports and timeouts of the workers' connections. A worker that freezes

@@ -23,7 +23,8 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.checks import check_fit_weight
 from xdcc.base.features import Features, SparseZeros, learn_features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import grouped_folds, stratified_folds
+from xdcc.base.folds import stratified_folds
+from xdcc.base.groups import grouped_folds, read_groups
 from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
@@ -228,7 +229,8 @@ def _check_chunk(
         )
         # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
         labels = check_labels(_as_matrix(Y))
-        check_consistent_length(checked_X, labels.Y, sample_weight, groups)
+        check_consistent_length(checked_X, labels.Y, sample_weight)
+        of_rows = read_groups(groups, X, len(labels.Y))
         names, is_named = labels.output_form.names, labels.output_form.is_named
         weight = check_fit_weight(
             sample_weight, len(labels.Y), names, is_named=is_named, some_positive=False
@@ -245,8 +247,7 @@ def _check_chunk(
         labels_are_named=is_named,
     )
     data = FitData(X if categorical else checked_X, labels.Y, labels.sample_weight)
-    of_rows = np.full(len(labels.Y), None) if groups is None else np.asarray(groups)
-    return data, layout, of_rows
+    return data, layout, np.full(len(labels.Y), None) if of_rows is None else of_rows
 
 
 @contextmanager

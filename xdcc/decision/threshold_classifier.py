@@ -24,7 +24,7 @@ from xdcc.base.estimator import (
     declares_parameters,
 )
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import make_folds
 from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
 from xdcc.base.stored import learned, stored
 from xdcc.base.stored_types import Shape
@@ -126,7 +126,13 @@ class ThresholdClassifier(ClassifierWrapper):
     estimator_: BaseEstimator = learned()
 
     def fit(
-        self, X: Any, Y: Any, sample_weight: Any = None, *, eval_set: EvalSet | None = None
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        eval_set: EvalSet | None = None,
     ) -> Self:
         """Choose thresholds and train the estimator.
 
@@ -139,6 +145,7 @@ class ThresholdClassifier(ClassifierWrapper):
         sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Weights of the rows, or of entries if the estimator takes them, for the estimator and
             for the metric or density. Rows of an `eval_set` count once.
+        {groups}
         eval_set : sequence of pairs (X, Y), optional
             The last pair is the validation data that thresholds are chosen on; no folds are made
             then.
@@ -173,7 +180,8 @@ class ThresholdClassifier(ClassifierWrapper):
             self.thresholds_ = self._choose(data, data._replace(X=found))
         else:
             assert self.cv is not None
-            folds = stratified_folds(data.Y, int(self.cv), self.random_state)
+            seed = self.random_state
+            folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
             _, found = cross_fit(self.estimator, data, folds, proba_by, n_jobs=1)
             self.thresholds_ = self._choose(data, data._replace(X=found))
             self.estimator_ = self._final_estimator(data)

@@ -18,6 +18,8 @@ from xdcc.base.domains import Choice, Classifier, Either, Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.frames import as_pandas
+from xdcc.base.groups import read_groups
 from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.seeds import seed_from
@@ -182,9 +184,10 @@ class DistilledClassifier(LabelImportances, RuleClassifier):
 optional
             Further rows, without labels, for the student. Rows as those that will be predicted are
             better than generated ones.
-        groups : array-like of shape (n_samples,), optional
-            Group of each row, such as a patient: all rows of a group are held out, or none. The
-            teacher's `fit` receives them if it takes them.
+        groups : array-like of shape (n_samples,) or str, optional
+            Group of each row, such as a patient, or the name of the column of X that has it: all
+            rows of a group are held out, or none. The teacher's `fit` receives them if it takes
+            them.
 
         Returns
         -------
@@ -206,8 +209,10 @@ optional
             )
         teacher = clone(self.estimator)
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if groups is not None and has_fit_parameter(teacher, "groups"):
-            given["groups"] = groups
+        if groups is not None:
+            groups = read_groups(groups, X, np.shape(as_pandas(X))[0])
+            if has_fit_parameter(teacher, "groups"):
+                given["groups"] = groups
         asked = Teacher(teacher.fit(X, Y, **given))
         data = asked.data(X, Y, sample_weight)
         return self._learn_from_teacher(asked, data, X_unlabelled, groups)
@@ -351,9 +356,9 @@ optional
     X_unlabelled : array-like, sparse matrix or DataFrame of shape (n_rows, n_features), optional
         Further rows, without labels. Rows as those that will be predicted are better than
         generated ones.
-    groups : array-like of shape (n_samples,), optional
-        Group of each row, such as a patient: all rows of a group are held out, or none. By default,
-        the first fold of the teacher's is held out.
+    groups : array-like of shape (n_samples,) or str, optional
+        Group of each row, such as a patient, or the name of the column of X that has it: all rows
+        of a group are held out, or none. By default, the first fold of the teacher's is held out.
     **params
         Parameters of :class:`~xdcc.distillation.DistilledClassifier`, except `estimator`.
 
@@ -389,4 +394,5 @@ optional
     student._check_params()
     teacher = Teacher(model)
     data = teacher.data(X, Y, sample_weight)
+    groups = read_groups(groups, X, len(data.Y))
     return student._learn_from_teacher(teacher, data, X_unlabelled, groups)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import Folds, grouped_folds, stratified_folds
+from xdcc.base.folds import Folds, stratified_folds
+from xdcc.base.groups import grouped_folds, number_groups
 from xdcc.decision.cuts import Floats
 from xdcc.distillation.generated_rows import generate_rows
 from xdcc.distillation.teacher import Teacher
@@ -113,21 +113,18 @@ def with_test_rows(lessons: FitData, data: FitData, proba: Floats) -> tuple[FitD
 
 
 def rows_to_hold_out(
-    teacher: Teacher, data: FitData, proba: Floats, groups: Any, seed: int
+    teacher: Teacher, data: FitData, proba: Floats, groups: NDArray[Any] | None, seed: int
 ) -> NDArray[np.bool_]:
     """Choose rows to hold out: whole groups, or those of the teacher's first fold if it has some.
 
-    A ValueError says that `groups` does not have an entry for each row, or no two groups.
+    A ValueError says that there are no two groups.
     """
     n_rows = len(data.Y)
-    check_consistent_length(data.Y, groups)
     if n_rows < _LEAST_ROWS:
         return np.zeros(n_rows, dtype=bool)
     if groups is not None:
-        n_groups = len(np.unique(groups))
-        if n_groups == 1:
-            raise ValueError("groups has a single group, but one is held out: leave groups out.")
-        return grouped_folds(np.asarray(groups), min(_N_FOLDS, n_groups)) == 0
+        n_groups = int(number_groups(groups).max()) + 1
+        return grouped_folds(groups, max(2, min(_N_FOLDS, n_groups))) == 0
     if teacher.folds is not None:
         return teacher.folds == 0
     labels = data.Y if data.known.any() else (proba >= 0.5).astype(np.float32)

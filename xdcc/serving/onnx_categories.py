@@ -1,9 +1,10 @@
 """Categories in a graph: their codes in X as rows of tables, and tests of trees for sets of them.
 
-ONNX has no test for a large set that every runtime evaluates fast. So each set becomes a feature,
-1 where a row goes to the second child and 0 elsewhere, which the tree compares with one half. A
-table has these features for each category; a row of X takes as many rows of it as there are columns
-with categories.
+ONNX has no test for a large set that every runtime evaluates fast. So sets become features. A table
+has their values for each category; a row of X takes as many rows of it as there are columns with
+categories. Forests have so many sets that the features, most of which a row never meets, took
+longer than the trees. So each holds three sets: the numbers from 0 to 7 in the order of a Gray
+code, in which a set is a union of few intervals (`CUTS`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,10 @@ from xdcc.prediction.layout import Layout
 from xdcc.serving.onnx_graph import Graph
 
 _BLOCK = 64
-"""Sets that a row of the table has; all are of one column of X."""
+"""Features that a row of the table has; all are of one column of X."""
+
+CUTS = ((4,), (2, 6), (1, 3, 5, 7))
+"""For each set of a feature, the values from which on rows are in it, out of it, and so on."""
 
 _BEFORE, _AFTER = 2, 1
 """Rows of a table before and after those of a column's categories: for missing and negative codes,
@@ -75,7 +79,8 @@ def add_set_tests(graph: Graph, codes: CodeRows | None, layout: Layout) -> tuple
     """Replace the sets of a flat model by features.
 
     Returns matrices, float32, that have to follow the features of the model; and the model, whose
-    trees test numbers only.
+    trees test numbers only. A test of such a feature has the first of its set's `CUTS` as threshold
+    and stands for all of them.
     """
     tests = np.flatnonzero(layout.nodes[:, 1] < 0)
     if not len(tests):
@@ -85,19 +90,18 @@ def add_set_tests(graph: Graph, codes: CodeRows | None, layout: Layout) -> tuple
     feature = layout.slot_feature[slot]
     missing_is_in = layout.slot_missing[slot] > 0
     class_of_row = np.zeros(codes.n_rows, np.int64)
-    number = np.zeros(len(tests), np.int32)
+    number, threshold = np.zeros(len(tests), np.int32), np.zeros(len(tests), np.float32)
     tables, columns, first_rows, n_blocks, n_rows = [], [], [], 0, 0
     for index, (column, rows) in enumerate(codes.of_column.items()):
         own = np.flatnonzero(feature == column)
         if not len(own):
             continue
         n_categories = rows.stop - rows.start - _BEFORE - _AFTER
-        sets = _sets(layout, place[own], missing_is_in[own], n_categories)
-        sets, of_test = np.unique(sets, axis=0, return_inverse=True)
-        number[own] = n_blocks * _BLOCK + of_test.ravel()
-        filled = np.zeros((rows.stop - rows.start, -(-len(sets) // _BLOCK) * _BLOCK), np.uint8)
-        filled[:, : len(sets)] = sets.T
-        table, class_of_row[rows] = np.unique(filled, axis=0, return_inverse=True)
+        sets, of_test = _distinct_rows(_sets(layout, place[own], missing_is_in[own], n_categories))
+        feature_of_set, position_of_set = np.divmod(np.arange(len(sets)), len(CUTS))
+        number[own] = n_blocks * _BLOCK + feature_of_set[of_test]
+        threshold[own] = np.array([cuts[0] for cuts in CUTS])[position_of_set[of_test]]
+        table, class_of_row[rows] = _distinct_rows(_joined(sets, n_categories))
         by_block = table.reshape(len(table), -1, _BLOCK).swapaxes(0, 1)
         tables.append(by_block.reshape(-1, _BLOCK))
         columns += [index] * len(by_block)
@@ -113,7 +117,7 @@ def add_set_tests(graph: Graph, codes: CodeRows | None, layout: Layout) -> tuple
 
     n_slots, n_features = len(layout.slot_feature), layout.n_features
     nodes = layout.nodes.copy()
-    nodes[tests, 0] = np.float32(0.5).view(np.int32)
+    nodes[tests, 0] = threshold.view(np.int32)
     nodes[tests, 1] = n_slots + number
     of_sets = np.arange(n_blocks * _BLOCK, dtype=np.int32)
     numeric = replace(
@@ -128,13 +132,34 @@ def add_set_tests(graph: Graph, codes: CodeRows | None, layout: Layout) -> tuple
 def _sets(
     layout: Layout, place: NDArray[np.int64], missing_is_in: NDArray[np.bool_], n_categories: int
 ) -> NDArray[np.uint8]:
-    """Read which rows of a column's table are in sets, (n_sets, n_rows)."""
+    """Read the sets of a column: the bits of its categories, and whether missing codes are in it.
+
+    The result has the shape (n_sets, n_bytes).
+    """
     word = np.arange(-(-n_categories // 32))
     is_stored = word < -(layout.sets[place] // -32)[:, np.newaxis]
     at = np.where(is_stored, place[:, np.newaxis] + 1 + word, 0)
     words = np.where(is_stored, layout.sets[at], 0).astype("<i4")
-    found = np.zeros((len(place), _BEFORE + n_categories + _AFTER), np.uint8)
-    found[:, 0] = missing_is_in
-    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-    found[:, _BEFORE:-_AFTER] = bits[:, :n_categories]
-    return found
+    return np.column_stack((words.view(np.uint8), missing_is_in))
+
+
+def _joined(sets: NDArray[np.uint8], n_categories: int) -> NDArray[np.uint8]:
+    """Join sets to features, for each row of the column's table: (n_rows, n_features)."""
+    n_features = -(-len(sets) // (len(CUTS) * _BLOCK)) * _BLOCK
+    joined = np.zeros((_BEFORE + n_categories + _AFTER, n_features), np.uint8)
+    is_in = np.zeros(joined.shape, np.uint8)
+    for position in range(len(CUTS)):
+        own = sets[position :: len(CUTS)]
+        bits = np.unpackbits(own[:, :-1], axis=1, count=n_categories, bitorder="little")
+        # A bit of a number is whether an odd number of the bits of its Gray code are set up to it.
+        is_in[0, : len(own)] ^= own[:, -1]
+        is_in[_BEFORE:-_AFTER, : len(own)] ^= bits.T
+        joined = 2 * joined + is_in
+    return joined
+
+
+def _distinct_rows(rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return each row once, and the number of each; ``np.unique(axis=0)`` takes minutes here."""
+    whole = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()
+    _, first, number = np.unique(whole, return_index=True, return_inverse=True)
+    return rows[first], number

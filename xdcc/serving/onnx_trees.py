@@ -3,6 +3,9 @@
 Flat trees go to their first child where ``x < threshold`` in single precision, as the operator
 compares (``BRANCH_LT``). That child is the true branch; missing values follow it where
 ``nodes_missing_value_tracks_true`` is 1.
+
+A test of a set is a chain of comparisons, each the false branch of the one before, whose true
+branches are the two children in turn: they have several parents.
 """
 
 from typing import NamedTuple
@@ -12,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.prediction.layout import Layout, TreePart
+from xdcc.serving.onnx_categories import CUTS
 from xdcc.serving.onnx_graph import Graph
 
 type Ints = NDArray[np.integer]
@@ -176,7 +180,39 @@ def read_trees(
         np.append(np.full(len(slot), -1), leaf),
     )
     order = np.lexsort((joined.node, joined.tree))
-    return Nodes._make(column[order] for column in joined), values
+    nodes = _with_chains(Nodes._make(column[order] for column in joined), layout.n_features)
+    order = np.lexsort((nodes.node, nodes.tree))
+    return Nodes._make(column[order] for column in nodes), values
+
+
+def _with_chains(nodes: Nodes, n_features: int) -> Nodes:
+    """Add the comparisons that follow the first one of a set; sets come after `n_features`."""
+    of_sets = np.flatnonzero(nodes.feature >= n_features)
+    cuts = np.zeros((len(CUTS), max(map(len, CUTS))), np.float32)
+    for row, own in zip(cuts, CUTS, strict=True):
+        row[: len(own)] = own
+    kind = (nodes.threshold[of_sets, np.newaxis] == cuts[:, 0]).argmax(axis=1)
+    n_more = np.array([len(own) - 1 for own in CUTS])[kind]
+    first = np.repeat(of_sets, n_more)
+    step = 1 + np.arange(len(first)) - np.repeat(np.cumsum(n_more) - n_more, n_more)
+    tree = nodes.tree[first]
+    node = np.bincount(nodes.tree)[tree] + np.arange(len(first)) - np.searchsorted(tree, tree)
+    is_last = step == np.repeat(n_more, n_more)
+    below, beyond = nodes.true_child[first], nodes.false_child[first]
+    false_child = nodes.false_child.copy()
+    false_child[first[step == 1]] = node[step == 1]
+    more = (
+        tree,
+        node,
+        np.where(step % 2, beyond, below),
+        np.where(is_last, below, node + 1),  # the number of cuts is even
+        nodes.feature[first],
+        cuts[np.repeat(kind, n_more), step],
+        np.zeros(len(first), bool),
+        np.full(len(first), -1),
+    )
+    joined = zip(nodes._replace(false_child=false_child), more, strict=True)
+    return Nodes(*(np.concatenate(pair) for pair in joined))
 
 
 def known_shares(unknown: sparse.csr_array) -> sparse.csr_array | None:

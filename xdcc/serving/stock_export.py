@@ -17,6 +17,27 @@ from xdcc.prediction.booster_trees import has_weighted_trees
 from xdcc.serving.booster_for_stock import stock_booster
 from xdcc.serving.one_forest import to_forest
 
+IN_TREELITE = (
+    "binary:hinge",
+    "binary:logistic",
+    "binary:logitraw",
+    "count:poisson",
+    "multi:softprob",
+    "rank:map",
+    "rank:ndcg",
+    "rank:pairwise",
+    "reg:absoluteerror",
+    "reg:gamma",
+    "reg:logistic",
+    "reg:pseudohubererror",
+    "reg:squarederror",
+    "reg:squaredlogerror",
+    "reg:tweedie",
+    "survival:aft",
+    "survival:cox",
+)
+"""XGBoost's objectives with which Treelite predicts the same."""
+
 
 def to_stock(model: Any, path: str | os.PathLike[str]) -> None:
     """Write the boosters of a model as one file for XGBoost without the plugin.
@@ -72,8 +93,10 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
     Parameters
     ----------
     model : xgboost.Booster or estimator
-        A booster that was trained with an objective of the plugin, or with XGBoost's
-        ``binary:logistic``; or a fitted estimator that :func:`xdcc.serving.to_forest` takes.
+        A booster that was trained with an objective of the plugin, or with one of XGBoost's except
+        ``multi:softmax``, ``reg:quantileerror`` and ``reg:expectileerror``, with which Treelite
+        predicts something else or nothing; or a fitted estimator that
+        :func:`xdcc.serving.to_forest` takes.
     as_classes : bool, default=False
         Whether the labels are described as classes, each with a probability of its own
         ("multiclass_ova"). nvForest needs that: it refuses models of several targets. It changes
@@ -93,6 +116,9 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
         If an estimator is not a sum of boosters, its targets have different objectives, or it
         predicts targets, which cannot be described as classes; or if a booster was trained with
         dropout. The message names what to use.
+    ValueError
+        If Treelite does not predict the same with the objective of a booster; or with `as_classes`
+        if that is ``binary:hinge``, which has no probabilities.
     NotFittedError
         Before `fit`.
     ImportError
@@ -118,6 +144,12 @@ def to_treelite(model: Any, *, as_classes: bool = False) -> Any:
             "The booster was trained with dropout (rate_drop), which gives each tree a weight. "
             "Treelite has no such weights: predict with XGBoost, by stock_booster."
         )
+    name = json.loads(booster.save_config())["learner"]["objective"]["name"]
+    if name not in IN_TREELITE:
+        raise ValueError(
+            f"Treelite does not predict as XGBoost with the objective {name!r}. Possible are those "
+            f"of the plugin, {', '.join(IN_TREELITE)}."
+        )
     trees = treelite.frontend.from_xgboost(booster)
     if as_classes:
         _describe_as_classes(trees)
@@ -134,15 +166,21 @@ def _describe_as_classes(trees: Any) -> None:
     (n_labels,), (task,) = header.get_field("num_target"), header.get_field("task_type")
     if task == _NUMBERS:
         raise TypeError("The model predicts numbers: use as_classes=False.")
+    if header.get_field("postprocessor") == "hinge":
+        raise ValueError(
+            "The objective 'binary:hinge' predicts no probabilities, which classes have: use "
+            "as_classes=False."
+        )
     if n_labels == 1:
         return
     for name, value in {
         "task_type": np.array([_CLASSES], np.uint8),
         "num_target": np.array([1], np.int32),
         "num_class": np.array([n_labels], np.int32),
-        "leaf_vector_shape": np.array([1, n_labels], np.int32),
+        # Of all labels, or of the one that the tree was grown for, which is then a class.
+        "leaf_vector_shape": header.get_field("leaf_vector_shape")[::-1].copy(),
+        "class_id": header.get_field("target_id").copy(),
         "target_id": np.zeros(trees.num_tree, np.int32),
-        "class_id": np.full(trees.num_tree, -1, np.int32),
         "postprocessor": "multiclass_ova",
     }.items():
         header.set_field(name, value)
