@@ -124,7 +124,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     {cv}
         With a number of folds, only one random fold is tested if the standard error of its log-loss
         is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
-        or more, if `time_budget` is short for them. With `groups` it has whole groups, at least 25
+        or more, if `time_budget` is short for them; whatever it is if `time_budget` does not last
+        for the usual candidates in all folds. With `groups` it has whole groups, at least 25
         of them, and the error is that of groups whose rows are alike. With ``TimeSeriesSplit`` it
         is the last fold.
     refit : {"auto", True, False}, default="auto"
