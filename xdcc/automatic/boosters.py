@@ -149,8 +149,10 @@ class Boosters(MemberFamily):
         candidate = booster(trial.shape, 6, 0)
         self._slowness = slowness(candidate, trial.seconds_per_step(candidate))
         if trial.shape.n_labels > 1:
-            of_groups = booster(trial.shape, 6, _half_of_labels(trial.shape))
-            found = slowness(of_groups, trial.seconds_per_step(of_groups))
+            group = _half_of_labels(trial.shape)
+            part = trial.of_labels(2 * group)
+            of_groups = booster(part.shape, 6, min(group, part.shape.n_labels))
+            found = slowness(of_groups, part.seconds_per_step(of_groups))
             self._of_groups = found / self._slowness
         return candidate, self._slowness * candidate.seconds
 

@@ -2,15 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from xdcc.automatic.family import Candidate, MemberFamily
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.trial import Trial
-from xdcc.base.output_form import LabelForm
 from xdcc.linear import LogisticLabels
-from xdcc.linear.many_labels import SAMPLE, are_many, sampled_labels
-from xdcc.linear.path import take_labels
+from xdcc.linear.many_labels import SAMPLE, are_many
 
 _PER_PRODUCT = 2e-10
 """Seconds for an entry of X and a label in a product of the linear solver."""
@@ -24,7 +20,7 @@ _N_PRODUCTS = 150
 _SHARE_OF_MODEL = 0.35
 """Share of these products for a model that does not choose its penalty, where labels are many."""
 
-_TIMED = 32
+_TIMED = 16
 """Labels of a trial, evenly spread from the rarest to the most frequent."""
 
 _ROWS_PER_FEATURE, _LEAST_ROWS = 400, 20_000
@@ -43,12 +39,7 @@ class LinearModels(MemberFamily):
 
     def measure(self, trial: Trial) -> tuple[Candidate, float]:
         """Time the models of a few labels."""
-        labels = sampled_labels(trial.data)
-        some = labels[:: -(-len(labels) // _TIMED)]
-        names = np.array([str(label) for label in some], object)
-        form = LabelForm.of_matrix(names, is_named=False)
-        data = take_labels(trial.data, some)._replace(output_form=form)
-        part = trial._replace(data=data, shape=trial.shape._replace(n_labels=len(some)))
+        part = trial.of_labels(_TIMED)
         few, candidate = linear(part.shape), linear(trial.shape)
         return candidate, part.seconds(few) / few.seconds * candidate.seconds
 

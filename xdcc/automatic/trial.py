@@ -19,7 +19,10 @@ from xdcc.automatic.watch import Watch
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import Folds, ShouldEnd
 from xdcc.base.memory import NotEnoughMemoryError
+from xdcc.base.output_form import LabelForm
 from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.linear.many_labels import sampled_labels
+from xdcc.linear.path import take_labels
 
 if TYPE_CHECKING:
     from xdcc.automatic.family import Candidate, MemberFamily
@@ -42,29 +45,41 @@ class Trial(NamedTuple):
         All rows, or a sample.
     shape : Shape
         Its sizes, with one fold.
-    least : float
-        Seconds that the timed steps of a booster take at least.
+    whole : FitData
+        All rows.
+    budget : float
+        Seconds of the time budget.
     n_jobs : int or None
         Threads of the candidates.
     """
 
     data: FitData
     shape: Shape
-    least: float
+    whole: FitData
+    budget: float
     n_jobs: int | None
 
     @classmethod
     def of(cls, data: FitData, seconds: float, n_jobs: int | None) -> "Trial":
         """Take as many rows as a time budget of this many seconds allows."""
-        whole = Shape.of(data, 1)
+        whole, of_whole = data, Shape.of(data, 1)
         most = min(_ENTRIES_PER_SECOND * seconds, _MOST_ENTRIES)
-        share = most / (whole.n_entries + whole.n_rows * whole.n_labels)
+        share = most / (of_whole.n_entries + of_whole.n_rows * of_whole.n_labels)
         counting = np.flatnonzero(data.counts)
         n_rows = max(_LEAST_ROWS, int(share * len(data.Y)))
         if n_rows < len(counting):
             rows = np.random.default_rng(0).permutation(counting)[:n_rows]
             data = data.part(np.sort(rows))
-        return cls(data, Shape.of(data, 1), _SHARE_OF_STEPS * seconds, n_jobs)
+        return cls(data, Shape.of(data, 1), whole, seconds, n_jobs)
+
+    def of_labels(self, n_labels: int) -> "Trial":
+        """Take at most so many labels, from the rarest to the most frequent, and more rows."""
+        labels = sampled_labels(self.whole)
+        some = labels[:: -(-len(labels) // n_labels)]
+        names = np.array([str(label) for label in some], object)
+        form = LabelForm.of_matrix(names, is_named=False)
+        data = take_labels(self.whole, some)._replace(output_form=form)
+        return Trial.of(data, self.budget, self.n_jobs)
 
     def seconds_per_step(self, candidate: "Candidate") -> float:
         """Time steps of a candidate, without what precedes them."""
@@ -72,7 +87,7 @@ class Trial(NamedTuple):
 
         def ends(n_steps: int) -> bool:
             watch.ends(n_steps)
-            return watch.n_timed > 0 and watch.seconds_timed >= self.least
+            return watch.n_timed > 0 and watch.seconds_timed >= _SHARE_OF_STEPS * self.budget
 
         self._train(candidate, ends)
         return watch.seconds_per_step()
