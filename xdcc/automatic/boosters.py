@@ -200,9 +200,12 @@ class Boosters(MemberFamily):
     ) -> Candidate:
         """Describe a booster that learns as fast as it has to."""
         factor = (self._of_groups or 1.0) if group else 1.0
-        pace = Pace(longest / (factor * self._slowness), self._needed)
-        found = booster(shape, depth, group, subsample, pace, **others)
+        found = booster(shape, depth, group, subsample, self._pace(longest / factor), **others)
         return replace(found, seconds=factor * found.seconds)
+
+    def _pace(self, longest: float) -> Pace:
+        """Tell how fast the next booster has to learn."""
+        return Pace(longest / self._slowness, self._needed)
 
 
 def _half_of_labels(shape: Shape) -> int:
