@@ -22,6 +22,7 @@ import numpy as np
 from xdcc.automatic.family import Candidate, MemberFamily, Training
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import SHARE_OF_ONE
+from xdcc.automatic.trial import Trial
 from xdcc.boosting import MultiLabelXGBClassifier
 
 _MOST_LABELS_OF_A_GROUP = 40
@@ -123,6 +124,7 @@ class Boosters(MemberFamily):
 
     def __init__(self) -> None:
         self._needed, self._slowness = ANY_PACE.needed, 1.0
+        self._of_groups: float | None = None
 
     @property
     def is_cut(self) -> bool:  # type: ignore[override]
@@ -131,28 +133,42 @@ class Boosters(MemberFamily):
 
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
         """List a booster, and a second one if both cost little enough and labels are several."""
-        pace = self._pace(longest)
         is_sampled = shape.n_rows >= _ENOUGH_TO_SAMPLE and shape.n_folds > 1
         subsample = _SUBSAMPLE if is_sampled else 1.0
-        first = booster(shape, 4, 0, subsample, pace)
+        first = self._booster(shape, 4, 0, longest, subsample)
         if shape.n_labels == 1 or (shape.n_folds == 1 and longest == np.inf):
             return [first]
-        second = booster(shape, 6, _half_of_labels(shape), pace=pace)
-        return [first, second] if first.seconds + second.seconds <= _AFFORDABLE else [first]
+        second = self._booster(shape, 6, _half_of_labels(shape), longest)
+        is_affordable = first.seconds + second.seconds <= _AFFORDABLE
+        if self._of_groups is not None:
+            is_affordable = self._slowness * second.least_seconds <= longest
+        return [first, second] if is_affordable else [first]
+
+    def measure(self, trial: Trial) -> tuple[Candidate, float]:
+        """Time rounds of trees for all labels, and of trees for groups of labels."""
+        candidate = booster(trial.shape, 6, 0)
+        self._slowness = slowness(candidate, trial.seconds_per_step(candidate))
+        if trial.shape.n_labels > 1:
+            group = _half_of_labels(trial.shape)
+            part = trial.of_labels(2 * group)
+            of_groups = booster(part.shape, 6, min(group, part.shape.n_labels))
+            found = slowness(of_groups, part.seconds_per_step(of_groups))
+            self._of_groups = found / self._slowness
+        return candidate, self._slowness * candidate.seconds
 
     def first(self, shape: Shape, longest: float) -> Candidate:
         """Describe a booster that is a good model after this many seconds."""
-        return first_booster(shape, longest)
+        return first_booster(shape, longest / self._slowness)
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw a booster."""
         groups = {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
-        return booster(
+        return self._booster(
             shape,
             int(random.choice([3, 4, 6, 8])),
             int(random.choice(sorted(groups))),
+            longest,
             float(random.choice([0.5, 0.7, 0.9])),
-            self._pace(longest),
             colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
             min_child_weight=float(random.choice([1, 3, 10])),
         )
@@ -172,6 +188,20 @@ class Boosters(MemberFamily):
         left = ROUNDS_OF_ONE_FOLD - training.watch.n_steps
         slower = slower_booster(shape, self._needed, left)
         return [] if slower is None else [slower]
+
+    def _booster(
+        self,
+        shape: Shape,
+        depth: int,
+        group: int,
+        longest: float,
+        subsample: float = 1.0,
+        **others: Any,
+    ) -> Candidate:
+        """Describe a booster that learns as fast as it has to."""
+        factor = (self._of_groups or 1.0) if group else 1.0
+        found = booster(shape, depth, group, subsample, self._pace(longest / factor), **others)
+        return replace(found, seconds=factor * found.seconds)
 
     def _pace(self, longest: float) -> Pace:
         """Tell how fast the next booster has to learn."""

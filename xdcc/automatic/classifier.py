@@ -4,6 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from numbers import Integral
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.contributions import mixed_contributions
 from xdcc.automatic.families import MemberLike, families_of
 from xdcc.automatic.fold_check import seconds_of_search, warn_of_random_folds
-from xdcc.automatic.holdout import hold_out
+from xdcc.automatic.holdout import hold_out, n_folds_of
 from xdcc.automatic.leaderboard import (
     MIXTURE,
     Prediction,
@@ -30,6 +31,7 @@ from xdcc.automatic.mixture_rule import choose_rule
 from xdcc.automatic.search import CandidateCallback, Search
 from xdcc.automatic.search_result import SearchResult
 from xdcc.automatic.shape import Shape
+from xdcc.automatic.short_search import ShortSearch, is_too_short
 from xdcc.automatic.time_budget import TimeBudget
 from xdcc.base.bins import SharedBins
 from xdcc.base.contributions import Contributions
@@ -126,7 +128,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     {cv}
         With a number of folds, only one random fold is tested if the standard error of its log-loss
         is at most one percent, which takes 50,000 rows or more; at most two percent, 12,500 rows
-        or more, if `time_budget` is short for them. With `groups` it has whole groups, at least 25
+        or more, if `time_budget` is short for them; whatever it is if `time_budget` does not last
+        for the usual candidates in all folds. With `groups` it has whole groups, at least 25
         of them, and the error is that of groups whose rows are alike. With ``TimeSeriesSplit`` it
         is the last fold.
     refit : {"auto", True, False}, default="auto"
@@ -333,16 +336,32 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         groups = read_groups(groups, X, len(data.Y))
-        held_out = hold_out(self.cv, groups, data=data, seed=seed, time_budget=self.time_budget)
+        families, budget = families_of(self.members), TimeBudget(started, self.time_budget)
+        metric = proba_metric(self.measure)
+        kind: Callable[..., Search] = Search
+        timed = families_of(self.members), TimeBudget(started, self.time_budget)
+        with side_by_side(self.n_jobs):
+            is_short = is_too_short(
+                *timed, data, n_folds_of(self.cv), self.n_jobs, has_rules=metric is None
+            )
+        held_out = hold_out(
+            self.cv,
+            groups,
+            data=data,
+            seed=seed,
+            time_budget=self.time_budget,
+            is_short=is_short,
+        )
+        if is_short and held_out is not None:
+            (families, budget), kind = timed, partial(ShortSearch, metric=metric)
         if held_out is None:
             folds, parts = make_folds(self.cv, X, Y, groups, data=data, random_state=seed), None
         else:
             folds, parts = held_out
         require_value(self.measure, folds.of_tested(data)[0])
-        budget = TimeBudget(started, self.time_budget)
-        search = Search(
+        search = kind(
             data,
-            families_of(self.members),
+            families,
             folds,
             parts=parts,
             refit=self.refit,
