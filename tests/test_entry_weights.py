@@ -19,7 +19,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision import Precision
 from xdcc.decision.calibration import calibrate
-from xdcc.decision.label_metrics import METRICS, scores_on_draws, validation_data
+from xdcc.decision.label_metrics import COUNTED, scores_on_draws, validation_data
 
 rng = np.random.default_rng(0)
 N, K = 150, 3
@@ -317,19 +317,19 @@ def test_rankings_refuse_them():
         metric(Y, rng.random(Y.shape), sample_weight=(W > 0) * 2.0)
 
 
-@pytest.mark.parametrize("measure", [*METRICS, "precision_at_recall_0.5"])
+@pytest.mark.parametrize("measure", [*COUNTED, "precision_at_recall_0.5"])
 def test_measures_are_those_metrics(measure):
     predicted = (rng.random(Y.shape) > 0.5).astype(np.int8)
     data = validation_data(Y, np.full(Y.shape, 0.5), W)
     (found,) = scores_on_draws(measure, data, [predicted])(np.ones((1, N)))[0]
-    if measure in METRICS:
+    if measure in COUNTED:
         expected = getattr(metrics, measure)(Y, predicted, sample_weight=W)
         assert found == pytest.approx(expected)
     # Repeating each row does not change the data.
     assert scores_on_draws(measure, data, [predicted])(np.full((1, N), 2.0)) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("measure", METRICS)
+@pytest.mark.parametrize("measure", COUNTED)
 def test_a_threshold_is_the_best_of_all(measure):
     answer = np.round(rng.random(Y.shape), 2)
     threshold = xdcc.decision.best_threshold(Y, answer, measure, sample_weight=W)
@@ -341,7 +341,7 @@ def test_a_threshold_is_the_best_of_all(measure):
     assert score(threshold) == pytest.approx(max(map(score, np.linspace(-0.005, 1.005, 102))))
 
 
-@pytest.mark.parametrize("measure", METRICS)
+@pytest.mark.parametrize("measure", COUNTED)
 def test_thresholds_of_labels_are_no_worse_than_one_for_all(measure):
     answer = np.round(rng.random(Y.shape), 2)
     common = xdcc.decision.best_threshold(Y, answer, measure, sample_weight=W)

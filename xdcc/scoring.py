@@ -13,9 +13,6 @@ probabilities. Unknown labels (NaN in Y) are ignored. scikit-learn cannot strati
 a splitter to cross-validation instead of a number: ``cv=KFold(5)``.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,57 +21,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from xdcc import metrics
 from xdcc.base.documentation import documented
 from xdcc.base.frames import as_pandas
 from xdcc.base.labels import label_scores
-from xdcc.metrics.ranking import metric_at_k
-
-
-@dataclass(frozen=True)
-class _Metric:
-    """A function of :mod:`xdcc.metrics` and its properties."""
-
-    function: Callable[..., float]
-    of_scores: bool = False
-    sign: int = 1
-
-
-_METRICS: dict[str, _Metric] = {
-    "hamming_accuracy": _Metric(metrics.hamming_accuracy),
-    "subset_accuracy": _Metric(metrics.subset_accuracy),
-    "example_f1": _Metric(metrics.example_f1),
-    "example_precision": _Metric(metrics.example_precision),
-    "example_recall": _Metric(metrics.example_recall),
-    "jaccard": _Metric(metrics.jaccard),
-    "micro_f1": _Metric(metrics.micro_f1),
-    "micro_precision": _Metric(metrics.micro_precision),
-    "micro_recall": _Metric(metrics.micro_recall),
-    "macro_f1": _Metric(metrics.macro_f1),
-    "macro_precision": _Metric(metrics.macro_precision),
-    "macro_recall": _Metric(metrics.macro_recall),
-    "label_ranking_average_precision": _Metric(
-        metrics.label_ranking_average_precision_score, of_scores=True
-    ),
-    "macro_average_precision": _Metric(metrics.macro_average_precision, of_scores=True),
-    "micro_average_precision": _Metric(metrics.micro_average_precision, of_scores=True),
-    "macro_roc_auc": _Metric(metrics.macro_roc_auc, of_scores=True),
-    "micro_roc_auc": _Metric(metrics.micro_roc_auc, of_scores=True),
-    "neg_hamming_loss": _Metric(metrics.hamming_loss, sign=-1),
-    "neg_subset_loss": _Metric(metrics.subset_loss, sign=-1),
-    "neg_coverage_error": _Metric(metrics.coverage_error, of_scores=True, sign=-1),
-    "neg_label_ranking_loss": _Metric(metrics.label_ranking_loss, of_scores=True, sign=-1),
-    "neg_one_error": _Metric(metrics.one_error, of_scores=True, sign=-1),
-    "neg_log_loss": _Metric(metrics.log_loss, of_scores=True, sign=-1),
-    "neg_brier_score": _Metric(metrics.brier_score, of_scores=True, sign=-1),
-}
-
-
-def _metric_of(name: str) -> _Metric | None:
-    if found := metric_at_k(name):
-        metric, k = found
-        return _Metric(partial(metric, k=k), of_scores=True)
-    return _METRICS.get(name)
+from xdcc.metrics.record import METRICS, scored, takes_k
 
 
 def scorer_names() -> list[str]:
@@ -91,7 +41,10 @@ def scorer_names() -> list[str]:
     >>> scorer_names()[:3]
     ['hamming_accuracy', 'subset_accuracy', 'example_f1']
     """
-    return list(_METRICS)
+    metrics = [metric for metric in METRICS.values() if not takes_k(metric)]
+    kinds = ("labels", "scores", "probabilities")
+    metrics.sort(key=lambda metric: (not metric.higher_is_better, kinds.index(metric.takes)))
+    return [metric.scorer for metric in metrics]
 
 
 def get_scorer(
@@ -159,13 +112,13 @@ class MultiLabelScorer:
     def __init__(
         self, name: str, threshold: float | ArrayLike | None, options: dict[str, Any]
     ) -> None:
-        metric = _metric_of(name)
+        metric = scored(name)
         if metric is None:
             raise ValueError(
                 f"name is {name!r}; it must be one of {', '.join(scorer_names())}, "
                 "precision_at_3 and so on, or ndcg_at_5 and so on."
             )
-        if threshold is not None and metric.of_scores:
+        if threshold is not None and metric.takes != "labels":
             raise ValueError(
                 f"threshold is {threshold!r}, but {name} is a metric of scores, which has no "
                 "threshold; set it to None."
@@ -205,12 +158,12 @@ class MultiLabelScorer:
             If Y or the predictions are not valid input of the metric, or if their shapes or label
             names differ.
         """
-        metric = _metric_of(self.name)
+        metric = scored(self.name)
         assert metric is not None
         Y = as_pandas(Y, "Y")
         n_labels = _n_labels(Y)
         predicted: Any
-        if metric.of_scores or self.threshold is not None:
+        if metric.takes != "labels" or self.threshold is not None:
             predicted = label_scores(estimator, X, n_labels)
             if self.threshold is not None:
                 predicted = predicted >= np.asarray(self.threshold, dtype=np.float64)

@@ -1,7 +1,7 @@
 """The metrics of predictions and trainings: names, titles, and which direction is better.
 
-Label metrics are those of `xdcc.metrics.evaluate`. Times and memory come from the run. A method
-may add its own metrics (`Method.scores`); their directions are here, too.
+Label metrics and log-loss are those of `xdcc.metrics`, with their records. Times and memory come
+from the run. A method may add its own metrics (`Method.scores`); their directions are here, too.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from xdcc import metrics
+from xdcc.metrics.record import METRICS
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,6 @@ class Measure:
         return -values if self.higher_is_better else values
 
 
-def _title(name: str) -> str:
-    words = name.replace("hamming", "Hamming").replace("f1", "F1").replace("_", " ")
-    return words.replace("example ", "example-based ")
-
-
 def measure_labels(Y: Any, Y_pred: Any) -> dict[str, float]:
     """Measure a prediction: `xdcc.metrics.evaluate`, and two variants of the papers.
 
@@ -58,11 +54,20 @@ def measure_labels(Y: Any, Y_pred: Any) -> dict[str, float]:
 LABEL_MEASURES = tuple(measure_labels(np.ones((1, 1)), np.ones((1, 1))))
 """The metrics of every prediction."""
 
-MEASURES: dict[str, Measure] = {
-    name: Measure(_title(name), higher_is_better=not name.endswith("loss"))
-    for name in LABEL_MEASURES
-} | {
-    "log_loss": Measure("log-loss", higher_is_better=False),
+_VARIANTS = {
+    "macro_f1_zero_division_1": "macro F1 zero division 1",
+    "example_f1_zero": "example-based F1, 0/0 = 0",
+    "macro_f1_of_means": "macro F1 of mean precision and recall",
+}
+
+
+def _measure(name: str) -> Measure:
+    if name in _VARIANTS:
+        return Measure(_VARIANTS[name])
+    return Measure(METRICS[name].title, METRICS[name].higher_is_better)
+
+
+MEASURES: dict[str, Measure] = {name: _measure(name) for name in (*LABEL_MEASURES, "log_loss")} | {
     "cll_loss": Measure("CLL-loss", higher_is_better=False, digits=1),
     "chain_rule_cll_loss": Measure(
         "CLL-loss given the true labels before", higher_is_better=False, digits=1
@@ -72,8 +77,6 @@ MEASURES: dict[str, Measure] = {
     "calibration_error": Measure("calibration error", higher_is_better=False, digits=4),
     "promise_gap": Measure("promised minus reached", higher_is_better=False),
     "promise_error": Measure("distance of promised and reached", higher_is_better=False),
-    "example_f1_zero": Measure("example-based F1, 0/0 = 0"),
-    "macro_f1_of_means": Measure("macro F1 of mean precision and recall"),
     "n_rows": Measure("instances", digits=0),
     "n_nominal": Measure("nominal features", digits=0),
     "n_numeric": Measure("numeric features", digits=0),

@@ -23,6 +23,7 @@ from experiments.speed.data import Features, Labels
 from experiments.speed.schedule import Part, Schedule, schedule
 from experiments.speed.spans import record, region_cost
 from experiments.speed.suites import Job
+from xdcc.boosting.eval_metric import MULTI_LABEL_METRICS
 
 THREADS = (2, 4, 8, 16, 32, 64)
 """Numbers of threads that are scheduled."""
@@ -32,7 +33,6 @@ TURNS = 3
 """Recordings and trainings of each number of threads, of which the fastest counts."""
 
 _PARTS = 8
-_METRICS = ["logloss", "hamming_loss", "subset_loss", "example_f1", "micro_f1", "macro_f1"]
 
 type _Stage = Callable[[], Callable[[], Any]]
 """Prepares a call, and returns it: only the call is measured."""
@@ -147,7 +147,7 @@ def _predict(job: Job, X: Features, Y: Labels, matrix: xgb.DMatrix, n_threads: i
 
 
 def _evaluate(job: Job, X: Features, Y: Labels, matrix: xgb.DMatrix, n_threads: int) -> _Stage:
-    booster = _booster(job, matrix, n_threads, eval_metric=_METRICS)
+    booster = _booster(job, matrix, n_threads, eval_metric=list(MULTI_LABEL_METRICS))
     return lambda: lambda: booster.eval(matrix)
 
 

@@ -385,7 +385,7 @@ def test_plots(fitted):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
+        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'hamming_accuracy'"),
         ({"measure": "precision_at_0"}, ValueError, "or 'ndcg_at_5' and so on"),
         ({"measure": "ndcg_at_x"}, ValueError, "measure='ndcg_at_x': it must be one of"),
         ({"measure": "log_loss"}, ValueError, "'neg_log_loss'"),

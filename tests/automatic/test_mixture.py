@@ -10,6 +10,7 @@ from xdcc.automatic.mixture import Member, Mixture, RowLosses, greedy_shares
 from xdcc.automatic.mixture_margins import mixture_margins
 from xdcc.base.fit_data import FitData
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.proba_metrics import proba_metric
 from xdcc.prediction.layout import LinearPart
 
 
@@ -187,3 +188,36 @@ def test_a_second_level_stays_if_it_helps():
     share = mixture.stacked_share
     assert 0 < share <= 1
     assert_allclose(mixture.margins, (1 - share) * good + share * knows, rtol=1e-5)
+
+
+def test_members_that_harm_a_metric_are_left_out():
+    """One ranks the label first; the other is calibrated, and lowers the log-loss only."""
+    random = np.random.default_rng(0)
+    Y = np.zeros((600, 40), np.float32)
+    Y[np.arange(600), random.integers(40, size=600)] = 1
+    top = 2 * (2 * Y - 1) + random.normal(0, 1.5, Y.shape)
+    calibrated = random.normal(-3.7, 1.2, Y.shape) + 0.5 * Y
+    data, metric = FitData(None, Y, None), proba_metric("precision_at_1")
+    mixture = Mixture(data)
+    mixture.admit("top", top)
+    mixture.admit("calibrated", calibrated)
+    assert mixture.names == ["top", "calibrated"]
+    before = metric.score(Y, expit(mixture.margins))
+    mixture.drop_harmful(metric)
+    assert mixture.names == ["top"]
+    assert mixture.shares == 1
+    assert mixture.log_loss == pytest.approx(log_loss(top.astype(np.float32), data))
+    assert metric.score(Y, expit(mixture.margins)) > before
+    mixture.drop_harmful(metric)
+    assert mixture.names == ["top"]
+
+
+def test_members_that_do_not_harm_a_metric_stay():
+    Y, margins, _ = drawn()
+    mixture = Mixture(FitData(None, Y, None))
+    for number, each in enumerate(margins):
+        mixture.admit(str(number), each)
+    before = list(mixture.names), mixture.shares.tolist()
+    assert len(before[0]) > 1
+    mixture.drop_harmful(proba_metric("neg_log_loss"))
+    assert (mixture.names, mixture.shares.tolist()) == before

@@ -19,7 +19,7 @@ from xgboost.collective import Config
 from xdcc import chain
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
-from xdcc.decision.label_metrics import METRICS
+from xdcc.decision.label_metrics import COUNTED
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -122,7 +122,7 @@ def test_is_the_local_model(client: Any, seed: int) -> None:
         "end_label": ("auto", True, False)[random.integers(3)],
         "separate_and_conquer": random.random() < 0.7,
         "labels_per_round": int(random.integers(1, 3)),
-        "stop_measure": random.choice(list(METRICS)).item(),
+        "stop_measure": random.choice(list(COUNTED)).item(),
         "stop_tolerance": random.choice([0.003, 0.05]),
         "random_state": seed,
     }

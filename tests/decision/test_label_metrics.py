@@ -11,7 +11,7 @@ from xdcc import metrics
 from xdcc.base.fit_data import FitData
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.label_metrics import (
-    METRICS,
+    COUNTED,
     checked_metric,
     metric_named,
     scores_on_draws,
@@ -32,7 +32,7 @@ def drawn(seed):
     return Y, predictions, counts, random.integers(1, 4, len(Y)).astype(np.float32)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([*METRICS, metrics.example_f1]), st.booleans())
+@given(st.integers(0, 2**32 - 1), st.sampled_from([*COUNTED, metrics.example_f1]), st.booleans())
 @settings(max_examples=80, deadline=None)
 def test_the_measure_of_repeated_rows(seed, measure, weighted):
     Y, predictions, counts, weight = drawn(seed)

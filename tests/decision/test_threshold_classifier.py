@@ -250,7 +250,7 @@ def test_a_binary_target():
         ({"cv": 61}, "61 folds need as many rows, but n_samples=60"),
         ({"method": "best"}, "method='best': it must be one of 'fixed', 'pcut'"),
         ({"measure": "f1"}, "measure='f1': it must be one of"),
-        ({"measure": "f1", "method": "per_label"}, "it must be one of 'example_f1'"),
+        ({"measure": "f1", "method": "per_label"}, "it must be one of 'hamming_accuracy'"),
         ({"min_positive": 1.5}, "min_positive=1.5: it must be a whole number"),
         ({"method": "fixed", "threshold": [0.1]}, r"each of 3; got float64 of shape \(1,\)"),
         ({"estimator": Ridge()}, r"estimator=Ridge\(\): it must be an instance of a classifier"),

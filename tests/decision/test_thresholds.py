@@ -20,7 +20,7 @@ from xdcc.decision import (
     per_label_pcut,
 )
 from xdcc.decision.cuts import Cuts
-from xdcc.decision.label_metrics import METRICS
+from xdcc.decision.label_metrics import COUNTED
 
 NAN = np.nan
 # Few distinct values, so that ties are common; the ends of the range among them.
@@ -202,14 +202,14 @@ def test_pcut_refuses_weights_of_other_rows():
 def test_best_threshold_by_hand():
     Y_true, Y_proba = [[1, 0], [1, 0]], [[0.9, 0.3], [0.4, 0.2]]
     # Only between 0.3 and 0.4 everything is right.
-    for name in METRICS:
+    for name in COUNTED:
         assert best_threshold(Y_true, Y_proba, name) == pytest.approx(0.35), name
     # Lowering the threshold gives a micro F1 of 1/2, 4/5, 2/3 and, with all predicted, 6/7.
     assert best_threshold([[1, 0], [1, 1]], Y_proba, "micro_f1") == pytest.approx(0.1)
 
 
 @settings(max_examples=150, deadline=None)
-@given(validation_cases(), st.sampled_from(list(METRICS)))
+@given(validation_cases(), st.sampled_from(list(COUNTED)))
 def test_no_cut_is_better_than_the_best_threshold(case, name):
     Y_true, Y_proba, weight = case
     found = best_threshold(Y_true, Y_proba, name, sample_weight=weight)
@@ -218,7 +218,7 @@ def test_no_cut_is_better_than_the_best_threshold(case, name):
 
 
 @settings(max_examples=50, deadline=None)
-@given(validation_cases(), st.sampled_from(list(METRICS)))
+@given(validation_cases(), st.sampled_from(list(COUNTED)))
 def test_a_callable_finds_what_its_name_finds(case, name):
     Y_true, Y_proba, weight = case
     for weights in ({}, {"sample_weight": weight}):
@@ -227,7 +227,7 @@ def test_a_callable_finds_what_its_name_finds(case, name):
 
 
 @settings(max_examples=50, deadline=None)
-@given(validation_cases(), st.sampled_from(list(METRICS)))
+@given(validation_cases(), st.sampled_from(list(COUNTED)))
 def test_weights_are_repeated_rows(case, name):
     Y_true, Y_proba, weight = case
     repeated = np.repeat(Y_true, weight, axis=0), np.repeat(Y_proba, weight, axis=0)
@@ -303,7 +303,7 @@ def test_separable_measures_are_maximised_exactly(case, name):
 
 
 @settings(max_examples=150, deadline=None)
-@given(validation_cases(), st.sampled_from(list(METRICS)))
+@given(validation_cases(), st.sampled_from(list(COUNTED)))
 def test_no_single_threshold_can_be_improved(case, name):
     Y_true, Y_proba, weight = case
     found = best_thresholds_per_label(Y_true, Y_proba, name, sample_weight=weight, min_positive=0)
@@ -313,7 +313,7 @@ def test_no_single_threshold_can_be_improved(case, name):
     _check_no_single_threshold_can_be_improved(name, Y_true, Y_proba, found, weight)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", COUNTED)
 def test_no_single_threshold_can_be_improved_with_more_rows(name):
     # With this seed all metrics but the separable ones need a second pass through the labels.
     rng = np.random.default_rng(19)
@@ -356,7 +356,7 @@ def test_per_label_by_hand():
     # The labels' probabilities lie apart: each has a perfect threshold, together they have none.
     Y_true = [[1, 1], [1, 1], [0, 0]]
     Y_proba = [[0.9, 0.2], [0.8, 0.2], [0.4, 0.1]]
-    for name in METRICS:
+    for name in COUNTED:
         found = best_thresholds_per_label(Y_true, Y_proba, name, min_positive=2)
         assert measured(name, Y_true, Y_proba, found) == 1, name
         assert measured(name, Y_true, Y_proba, best_threshold(Y_true, Y_proba, name)) < 1, name
@@ -414,7 +414,7 @@ def test_a_label_that_nothing_improves_keeps_the_threshold_for_all_labels():
 @pytest.mark.parametrize(
     ("Y_true", "options", "message"),
     [
-        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'example_f1'"),
+        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'hamming_ac"),
         ([[1]], {}, r"the same shape \(n_samples, n_labels\), got \(1, 1\) and \(1, 2\)"),
         ([[1, 2]], {}, "Y holds 2 in row 0 for label 'label_1'"),
         ([[NAN, NAN]], {}, "no known label in a row of positive weight"),
@@ -431,5 +431,5 @@ def test_choosing_refuses_limits_out_of_range():
         best_threshold([[1, 0]], [[0.5, 0.6]], metrics.micro_f1, max_candidates=1)
     with pytest.raises(ValueError, match="min_positive=-1: it must be a whole number"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], min_positive=-1)
-    with pytest.raises(ValueError, match="it must be one of 'example_f1'"):
+    with pytest.raises(ValueError, match="it must be one of 'hamming_accuracy'"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], "f1")

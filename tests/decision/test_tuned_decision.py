@@ -333,7 +333,7 @@ def test_plot() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
+        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'hamming_accuracy'"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
         ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),

@@ -288,7 +288,7 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
     [
         (["-m", "dcc,xyz"], "unknown model xyz; choose from auto, dcc"),
         (["-s", "7"], "'7' is not a split method; choose one of 1 (maxGain)"),
-        (["--measure", "f1"], "'f1' is not a metric; it must be one of 'example_f1'"),
+        (["--measure", "f1"], "'f1' is not a metric; it must be one of 'hamming_accuracy'"),
         (["--measure", "ndcg_at_9"], "--measure ndcg_at_9 has no value: there are only 7 labels"),
         (["--measure", "ndcg_at_3", "-m", "auto,ml-xgb-tuned"], "Use MultiLabelClassifier"),
         (["-p", "eta=1"], "'eta=1' is not a Python dictionary like {'eta': 0.1}"),

@@ -482,6 +482,8 @@ def _make_odd(values: Case, family: Family, rng: random.Random) -> None:
         # Estimators check the indices of sparse matrices, `xgboost.DMatrix` does not.
         unchecked = ["bad index"] if "matrix" in family.params else []
         values[name] = rng.choice([v for v in ODD_DATA[name] if v not in unchecked])
+        if unchecked and values["features"] == 0 and values["X"] in CATEGORICAL:
+            values["X"] = "dense"  # XGBoost's package asks for the first column of a DataFrame
     elif kind == 1:
         name = rng.choice(list(UNSUPPORTED))
         values[name] = rng.choice(UNSUPPORTED[name])

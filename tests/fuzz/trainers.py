@@ -45,7 +45,11 @@ class Trained:
     def bits(self) -> list[bytes]:
         """Return all that does not depend on the number of threads."""
         found = [np.asarray(values).tobytes() for values in self.predictions()]
-        return found if self.booster is None else [*found, bytes(self.booster.save_raw("ubj"))]
+        if self.booster is None:
+            return found
+        booster = self.booster.copy()
+        booster.set_attr(best_score=None)  # XGBoost adds up its metrics thread by thread
+        return [*found, bytes(booster.save_raw("ubj"))]
 
     def start(self) -> Any:
         """Return the estimated `base_score`, which may depend on the number of threads."""

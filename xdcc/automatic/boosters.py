@@ -26,12 +26,13 @@ from xdcc.automatic.family import Candidate, MemberFamily, Training
 from xdcc.automatic.label_trees import N_COMMON, N_ROWS, N_SINGLE, need_own_trees
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import SHARE_OF_ONE
+from xdcc.automatic.trial import Trial
 from xdcc.base.fit_data import FitData
 from xdcc.boosting import MultiLabelXGBClassifier
 
 _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
-_OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
+OF_CATEGORIES = {"cat_penalty": 1.3, "cat_smoothing": 10}
 """Chosen on generated tables: docs/guide/categories.md."""
 
 _MOST_ROUNDS = 10_000
@@ -72,7 +73,7 @@ _SHARE_OF_TRIAL = 0.1
 """Most of the longest time of a candidate in a budget that may go into finding out whether labels
 need their own trees, by its estimate."""
 
-_ROUNDS_TIMES_RATE = 15.0
+ROUNDS_TIMES_RATE = 15.0
 """About how many boosting rounds are needed, times the learning rate."""
 
 SECOND_LEVEL = "second level"
@@ -109,7 +110,7 @@ PER_VISIT = 2.5e-9
 PER_TREE = 3e-4
 """Seconds for a tree, whatever the number of rows."""
 
-_PER_LABEL = 2.5e-8
+PER_LABEL = 2.5e-8
 """Seconds for gradient, margin and log-loss of a row and a label."""
 
 
@@ -126,7 +127,7 @@ class Pace(NamedTuple):
     """
 
     longest: float = np.inf
-    needed: float = _ROUNDS_TIMES_RATE
+    needed: float = ROUNDS_TIMES_RATE
 
 
 ANY_PACE = Pace()
@@ -143,6 +144,7 @@ class Boosters(MemberFamily):
     def __init__(self) -> None:
         self._needed, self._slowness = ANY_PACE.needed, 1.0
         self._group = 0
+        self._of_groups: float | None = None
 
     @property
     def is_cut(self) -> bool:  # type: ignore[override]
@@ -156,30 +158,44 @@ class Boosters(MemberFamily):
 
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
         """List a booster, and a second one if both cost little enough and labels are several."""
-        pace = self._pace(longest)
         if self._group:
-            return [booster_of_own_trees(shape, pace)]
+            return [booster_of_own_trees(shape, self._pace(longest))]
         is_sampled = shape.n_rows >= _ENOUGH_TO_SAMPLE and shape.n_folds > 1
         subsample = _SUBSAMPLE if is_sampled else 1.0
-        first = booster(shape, 4, 0, subsample, pace)
+        first = self._booster(shape, 4, 0, longest, subsample)
         if shape.n_labels == 1 or (shape.n_folds == 1 and longest == np.inf):
             return [first]
-        second = booster(shape, 6, _half_of_labels(shape), pace=pace)
-        return [first, second] if first.seconds + second.seconds <= _AFFORDABLE else [first]
+        second = self._booster(shape, 6, _half_of_labels(shape), longest)
+        is_affordable = first.seconds + second.seconds <= _AFFORDABLE
+        if self._of_groups is not None:
+            is_affordable = self._slowness * second.least_seconds <= longest
+        return [first, second] if is_affordable else [first]
+
+    def measure(self, trial: Trial) -> tuple[Candidate, float]:
+        """Time rounds of trees for all labels, and of trees for groups of labels."""
+        candidate = booster(trial.shape, 6, 0)
+        self._slowness = slowness(candidate, trial.seconds_per_step(candidate))
+        if trial.shape.n_labels > 1:
+            group = _half_of_labels(trial.shape)
+            part = trial.of_labels(2 * group)
+            of_groups = booster(part.shape, 6, min(group, part.shape.n_labels))
+            found = slowness(of_groups, part.seconds_per_step(of_groups))
+            self._of_groups = found / self._slowness
+        return candidate, self._slowness * candidate.seconds
 
     def first(self, shape: Shape, longest: float) -> Candidate:
         """Describe a booster that is a good model after this many seconds."""
-        return first_booster(shape, longest)
+        return first_booster(shape, longest / self._slowness)
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw a booster."""
         groups = {1} if self._group else {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
-        return booster(
+        return self._booster(
             shape,
             int(random.choice([3, 4, 6, 8])),
             int(random.choice(sorted(groups))),
+            longest,
             float(random.choice([0.5, 0.7, 0.9])),
-            self._pace(longest),
             colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
             min_child_weight=float(random.choice([1, 3, 10])),
         )
@@ -202,6 +218,20 @@ class Boosters(MemberFamily):
         slower = slower_booster(shape, self._needed, left)
         return [] if slower is None else [slower]
 
+    def _booster(
+        self,
+        shape: Shape,
+        depth: int,
+        group: int,
+        longest: float,
+        subsample: float = 1.0,
+        **others: Any,
+    ) -> Candidate:
+        """Describe a booster that learns as fast as it has to."""
+        factor = (self._of_groups or 1.0) if group else 1.0
+        found = booster(shape, depth, group, subsample, self._pace(longest / factor), **others)
+        return replace(found, seconds=factor * found.seconds)
+
     def _pace(self, longest: float) -> Pace:
         """Tell how fast the next booster has to learn."""
         return Pace(longest / self._slowness, self._needed)
@@ -216,7 +246,7 @@ def _seconds_of_round(shape: Shape, depth: int, group: int) -> float:
     """Estimate the seconds of a boosting round of a fold."""
     n_trees = ceil(shape.n_labels / group) if group else 1
     in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
-    return in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
+    return in_trees + PER_LABEL * shape.n_rows * shape.n_labels
 
 
 def booster(
@@ -241,8 +271,8 @@ def booster(
             rates = [(_RATE_OF_ONE_FOLD, np.inf)]
             affordable = min(affordable, ROUNDS_OF_ONE_FOLD)
     for rate, longest_of_rate in rates:
-        seconds = shape.n_folds * _ROUNDS_TIMES_RATE / rate * in_round
-        if seconds * pace.needed / _ROUNDS_TIMES_RATE <= min(longest, longest_of_rate):
+        seconds = shape.n_folds * ROUNDS_TIMES_RATE / rate * in_round
+        if seconds * pace.needed / ROUNDS_TIMES_RATE <= min(longest, longest_of_rate):
             break
     model = MultiLabelXGBClassifier(
         max_depth=depth,
@@ -252,7 +282,7 @@ def booster(
         labels_per_tree=group,
         subsample=subsample,
         max_bin=_MAX_BIN,
-        **_OF_CATEGORIES,
+        **OF_CATEGORIES,
         **others,
     )
     name = f"{of_labels}, depth {depth}, rate {rate:g}"
@@ -375,7 +405,7 @@ def slowness(candidate: Candidate, seconds_per_round: float) -> float:
     >>> slowness(booster, booster.seconds / 300 * 3)
     3.0
     """
-    n_rounds = _ROUNDS_TIMES_RATE / candidate.model.learning_rate
+    n_rounds = ROUNDS_TIMES_RATE / candidate.model.learning_rate
     return float(seconds_per_round * n_rounds / candidate.seconds)
 
 

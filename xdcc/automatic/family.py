@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from xdcc.automatic.other_classifier import OtherClassifier, free_seeds
 from xdcc.automatic.shape import Shape
+from xdcc.automatic.trial import Trial
 from xdcc.automatic.watch import Watch
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
@@ -200,6 +201,17 @@ class MemberFamily(ABC):
             estimator = candidate.estimator(0, 1)
             if isinstance(estimator, OtherClassifier):
                 estimator.try_out(data, is_timed=False)
+
+    def measure(self, trial: Trial) -> tuple[Candidate, float] | None:
+        """Time a candidate in a trial, and size the next ones by that.
+
+        Returns
+        -------
+        tuple or None
+            The candidate, estimated for the sizes of the trial, and the seconds that it would take
+            there; None if it cannot be timed.
+        """
+        return None
 
     def first(self, shape: Shape, longest: float) -> Candidate | None:
         """Return a candidate that is good after `longest` seconds; None if there is none."""

@@ -109,6 +109,13 @@ def relative_error(data: FitData, n_rows: int, groups: NDArray[np.intp] | None =
     return float(np.hypot(max(of_rows.std() / mean, 1.0), shared / mean) / np.sqrt(n_rows))
 
 
+def n_folds_of(cv: Any) -> int | None:
+    """Return the number of folds of the parameter `cv`, if one of them can be held out alone."""
+    if isinstance(cv, TimeSeriesSplit):
+        return int(cv.get_n_splits())
+    return int(cv) if isinstance(cv, Integral) else None
+
+
 def hold_out(
     cv: Any,
     groups: NDArray[Any] | None,
@@ -116,6 +123,7 @@ def hold_out(
     data: FitData,
     seed: int,
     time_budget: float | None = None,
+    is_short: bool = False,
 ) -> OneFold | None:
     """Hold out one fold of those of the parameter `cv`, if its log-loss is exact enough.
 
@@ -133,6 +141,8 @@ def hold_out(
     time_budget : float, optional
         Seconds. If they are few for the number of rows, a less exact log-loss is enough: several
         folds of few boosting rounds would be less exact still.
+    is_short : bool, default=False
+        Whether they are so few that any log-loss is enough.
 
     Returns
     -------
@@ -149,22 +159,21 @@ def hold_out(
     if collective.is_distributed():
         return None
     numbers = None if groups is None else number_groups(groups)
+    n_folds = n_folds_of(cv)
+    if n_folds is None:
+        return None
     if isinstance(cv, TimeSeriesSplit):
-        n_folds = int(cv.get_n_splits())
         folds = _last_fold(cv, n_rows)
         if numbers is None:
             numbers = np.arange(n_rows) * _TIME_BLOCKS // n_rows
-    elif isinstance(cv, Integral):
-        n_folds = int(cv)
-        folds = _random_fold(n_rows, n_folds, numbers, seed)
     else:
-        return None
+        folds = _random_fold(n_rows, n_folds, numbers, seed)
     n_tested = int(folds.tested.sum())
     if n_tested == 0 or (numbers is not None and _n_groups(numbers[folds.tested]) < _LEAST_GROUPS):
         return None
     is_in_haste = time_budget is not None and not fits_often(Shape.of(data, n_folds), time_budget)
     most = MOST_ERROR_IN_HASTE if is_in_haste else MOST_ERROR
-    if relative_error(data, n_tested, numbers) > most:
+    if not is_short and relative_error(data, n_tested, numbers) > most:
         return None
     require_known(folds, data)
     return OneFold(folds, _parts_of_fold(folds, numbers, seed))

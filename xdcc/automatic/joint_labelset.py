@@ -139,7 +139,7 @@ def try_joint(
         X are margins, calibrated and out of fold.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         Metric that evaluates the rules.
     seed : int
         Seed for revealed labels and boosters.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from xdcc.automatic.family import Candidate, MemberFamily
 from xdcc.automatic.shape import Shape
+from xdcc.automatic.trial import Trial
 from xdcc.linear import LogisticLabels
 from xdcc.linear.many_labels import SAMPLE, are_many
 
@@ -19,6 +20,9 @@ _N_PRODUCTS = 150
 _SHARE_OF_MODEL = 0.35
 """Share of these products for a model that does not choose its penalty, where labels are many."""
 
+_TIMED = 16
+"""Labels of a trial, evenly spread from the rarest to the most frequent."""
+
 _ROWS_PER_FEATURE, _LEAST_ROWS = 400, 20_000
 """Rows of one fold for each coefficient of a linear model, and at least. By n rows, p coefficients
 lose about p / 2 n in log-loss: 1 / 800. Members are trained on all rows if there is time."""
@@ -33,20 +37,25 @@ class LinearModels(MemberFamily):
         """List logistic regressions."""
         return [linear(shape)]
 
+    def measure(self, trial: Trial) -> tuple[Candidate, float]:
+        """Time the models of a few labels."""
+        part = trial.of_labels(_TIMED)
+        few, candidate = linear(part.shape), linear(trial.shape)
+        return candidate, part.seconds(few) / few.seconds * candidate.seconds
+
 
 def linear(shape: Shape) -> Candidate:
     """Describe logistic regressions."""
     n_rows = rows_of_linear(shape)
     n_entries = shape.n_entries * n_rows / shape.n_rows
-    n_models = float(shape.n_labels)
-    if are_many(shape.n_labels, shape.n_features):
-        n_models = SAMPLE + _SHARE_OF_MODEL * shape.n_labels
+    many = are_many(shape.n_labels, shape.n_features)
+    n_models = SAMPLE + _SHARE_OF_MODEL * shape.n_labels if many else float(shape.n_labels)
     of_product = _PER_PRODUCT * n_entries + _PER_COEFFICIENT * shape.n_features
     return Candidate(
         "linear",
         LogisticLabels(),
         _N_PRODUCTS * shape.n_folds * n_models * of_product,
-        ends_early=True,
+        ends_early=not many,
         repeats=False,
         is_divisible=False,
         n_rows=n_rows if shape.n_folds == 1 else None,

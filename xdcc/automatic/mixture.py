@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from xgboost import collective
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import sample_rows
 from xdcc.base.state_checks import require
 from xdcc.base.stored import stored
 from xdcc.base.workers import count_folds, grand_total, sum_of_all
@@ -32,11 +34,16 @@ from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import mean_margins
+from xdcc.decision.proba_metrics import ProbaMetric
+from xdcc.kernels.logistic import expit
 from xdcc.prediction.predictors import second_level, weighted_sum
 
 _STEPS = 12
 _LEAST_GAIN = 1e-4
 """A mixture has to lower the log-loss by so large a share to be preferred to one of fewer steps."""
+
+_DRAWS, _ENTRIES_OF_METRIC = 50, 2**22
+"""Draws of rows on which a metric is compared, and entries of these rows at most."""
 
 type Margins = NDArray[np.float32]
 
@@ -197,7 +204,7 @@ class Mixture:
     """
 
     def __init__(self, data: FitData) -> None:
-        self.losses = RowLosses(data)
+        self.losses, self._data = RowLosses(data), data
         self.names: list[str] = []
         self.shares: Floats = np.zeros(0)
         self.stacked_share = 0.0
@@ -296,6 +303,42 @@ class Mixture:
             return False
         self._keep(self.names, tried, shares, of_rows)
         return True
+
+    def drop_harmful(self, metric: ProbaMetric) -> None:
+        """Leave out members without which a metric is better, by more than chance.
+
+        The log-loss of thousands of rare labels says little about the few most probable ones. The
+        metric has to rise by more than the standard error of its difference on drawn rows. Workers
+        that train together keep the mixture.
+        """
+        if collective.is_distributed():
+            return
+        rows = sample_rows(self._data.Y.shape, self._data.counts, _ENTRIES_OF_METRIC)
+        data, n_rows = self._data.take(rows), len(rows)
+        drawn = np.random.default_rng(0).multinomial(n_rows, [1 / n_rows] * n_rows, _DRAWS)
+        draws = np.vstack([np.ones((1, n_rows)), drawn])
+
+        def scores(members: list[int]) -> Floats:
+            shares = self.shares[members] / self.shares[members].sum()
+            mixed = weighted_sum(shares, [self._margins[i][rows] for i in members])
+            found = metric.on_draws(data._replace(X=expit(mixed)))(draws)
+            return np.asarray(found[:, 0])
+
+        kept = list(range(len(self.names)))
+        best = scores(kept) if len(kept) > 1 else np.zeros(0)
+        while len(kept) > 1:
+            others = [[each for each in kept if each != one] for one in kept]
+            without = [scores(some) for some in others]
+            first = int(np.argmax([of_draws[0] for of_draws in without]))
+            gain = without[first] - best
+            if not gain[0] > gain[1:].std():
+                break
+            kept, best = others[first], without[first]
+        if len(kept) < len(self.names):
+            margins = [self._margins[i] for i in kept]
+            shares = self.shares[kept] / self.shares[kept].sum()
+            mixed = weighted_sum(shares, margins).astype(np.float32)
+            self._keep([self.names[i] for i in kept], margins, shares, self.losses.of(mixed))
 
     def _keep(
         self, names: list[str], margins: list[Margins], shares: Floats, of_rows: Floats

@@ -46,7 +46,7 @@ def choose_rule(
     ----------
     found : SearchResult
         The mixture.
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         Metric to maximise.
     kinds : sequence of str or subclasses of Rule, optional
         Kinds of rules; None for all that suit, and an order-free chain.

@@ -185,7 +185,7 @@ class Search:
         # Trainings on all rows that would take as long as those of all folds.
         n_folds = folds.n_folds
         self._trainings = n_folds - 1 if n_folds > 1 else float(folds.trains(0).mean())
-        self._for_rules = 0.0
+        self._for_rules, self._rules_per_calibration = 0.0, _RULES_PER_CALIBRATION
         self._n_affordable = folds.n_folds
         self._is_together = False
         self._progress = progress_bar(unit=" candidates", disable=not verbose)
@@ -367,14 +367,8 @@ class Search:
         return any(family.is_cut for family in self._families)
 
     def _candidates(self) -> Iterator[Candidate]:
-        """List what is tried in a time budget.
-
-        Until a family that is urgent has had the time that it needs, another model of it gains
-        most.
-        """
-        usual = usual_candidates(self._families, self._shape, self._budget.longest())
-        urgent = next((each for each in usual if each.family and each.family.is_cut), None)
-        yield from sorted(usual, key=lambda each: (each is not urgent, each.seconds))
+        """List what is tried in a time budget: usual candidates, members again and others."""
+        yield from self._usual_in_time()
         others = more_candidates(self._families, self._shape, self._seed, self._budget.longest)
         while True:
             n_again = 0
@@ -387,6 +381,20 @@ class Search:
                 yield drawn
             elif not n_again:
                 return
+
+    def _usual_in_time(self) -> Iterator[Candidate]:
+        """List the usual candidates, the least expensive ones first.
+
+        Until a family that is urgent has had the time that it needs, another model of it gains
+        most.
+        """
+        usual = usual_candidates(self._families, self._shape, self._budget.longest())
+        urgent = next((each for each in usual if each.family and each.family.is_cut), None)
+        yield from sorted(usual, key=lambda each: (each is not urgent, each.seconds))
+
+    def _longest(self) -> float:
+        """Return the seconds after which a candidate ends."""
+        return _MOST_OF_ONE * self._budget.seconds
 
     def _complete(self) -> list[Member]:
         """Train the second level, and models of all rows; return the members of the mixture."""
@@ -451,8 +459,7 @@ class Search:
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate, or a member with another seed; return whether the mixture improves."""
-        end = time.perf_counter() + _MOST_OF_ONE * self._budget.seconds
-        watch = Watch(self._budget, end)
+        watch = Watch(self._budget, time.perf_counter() + self._longest())
         tried = self._train_and_calibrate(candidate, len(self._table), watch)
         return tried is not None and self._enter(tried)
 
@@ -487,7 +494,7 @@ class Search:
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = self._calibrate(raw)
         ended = time.perf_counter()
-        self._for_rules = _RULES_PER_CALIBRATION * (ended - trained)
+        self._for_rules = self._rules_per_calibration * (ended - trained)
         member = _Trained(candidate, n_seeds, raw, found.unfitted, estimators, calibration)
         return _Tried(member, margins, Training(candidate, found.unfitted, ended - begun, watch))
 

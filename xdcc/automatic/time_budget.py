@@ -107,13 +107,17 @@ class TimeBudget:
         return self._started + share * self.seconds
 
     def estimate(self, candidate: Estimated) -> float:
-        """Return how many seconds a candidate needs at least, learned from others of its kind.
+        """Return how many seconds a candidate needs at least, learned from others of its kind."""
+        return candidate.least_seconds * self.slowness(candidate)
+
+    def slowness(self, candidate: Estimated) -> float:
+        """Return how much longer a candidate takes than estimated.
 
         The first of a kind is as slow as the slowest other kind, unless its time was measured: the
         machine can be busy.
         """
         of_new = 1.0 if candidate.is_measured else max([1.0, *self._slowness.values()])
-        return candidate.least_seconds * self._slowness.get(candidate.kind, of_new)
+        return self._slowness.get(candidate.kind, of_new)
 
     def learn(self, candidate: Estimated, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""

@@ -45,12 +45,22 @@ class Watch:
         self.is_cut = not (in_time and self._budget.has(0))
         return self.is_cut
 
+    @property
+    def n_timed(self) -> int:
+        """Number of steps after the first one that was recorded."""
+        return self.n_steps - self._n_first
+
+    @property
+    def seconds_timed(self) -> float:
+        """Seconds of these steps."""
+        return self._last - self._first
+
     def seconds_per_step(self) -> float:
         """Return the seconds of a step on the slowest worker.
 
         It does not count what comes before the first one, such as bins, if there are others.
         """
-        since, n_steps = self._first, self.n_steps - self._n_first
+        since, n_steps = self._first, self.n_timed
         if not n_steps:
             since, n_steps = self._began, self.n_steps
         return largest(max((self._last - since) / n_steps, _SHORTEST_STEP))

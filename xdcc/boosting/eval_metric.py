@@ -13,14 +13,9 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from xgboost.core import XGBoostError
 
-MULTI_LABEL_METRICS = (
-    "hamming_loss",
-    "subset_loss",
-    "example_f1",
-    "micro_f1",
-    "macro_f1",
-    "logloss",
-)
+from xdcc.metrics.record import METRICS
+
+MULTI_LABEL_METRICS = tuple(each.in_xgboost for each in METRICS.values() if each.in_xgboost)
 """Metrics that messages suggest: those of the plugin, and the default."""
 
 

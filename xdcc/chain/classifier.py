@@ -41,7 +41,7 @@ from xdcc.chain.loop import (
 from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, EarlyStopping, RoundCallback, stop_score, train_chain
 from xdcc.decision.calibration import LabelCalibration
-from xdcc.decision.label_metrics import METRICS
+from xdcc.decision.label_metrics import COUNTED
 from xdcc.prediction.predictors import PredictsByKernel
 from xdcc.prediction.propagation_rule import (
     CANDIDATES,
@@ -220,7 +220,7 @@ int, default="maxGain"
             "end_label": Either(Switch(), Choice(("auto",))),
             "early_stopping_rounds": Either(_AT_LEAST_1, None),
             "stop_tolerance": Number(low=0),
-            "stop_measure": Choice(tuple(METRICS)),
+            "stop_measure": Choice(tuple(COUNTED)),
             "prediction": Choice(PREDICTIONS),
             "cumulation": Choice(CUMULATIONS),
         }

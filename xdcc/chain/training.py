@@ -42,7 +42,7 @@ from xdcc.base.weights import by_entry, row_weights
 from xdcc.base.workers import agreed, count_folds, sum_of_all
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import end_truth
-from xdcc.decision.label_metrics import METRICS
+from xdcc.decision.label_metrics import COUNTED
 from xdcc.prediction.propagation_rule import PropagationRule
 
 type RoundCallback = Callable[[int, int, float], object]
@@ -144,7 +144,7 @@ def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) ->
     Parameters
     ----------
     name : str
-        One of :data:`xdcc.decision.label_metrics.METRICS`. It is what the function of that name in
+        One of :data:`xdcc.decision.label_metrics.COUNTED`. It is what the function of that name in
         :mod:`xdcc.metrics` returns.
     Y : float array of shape (n_samples, n_labels)
         The truth: 0, 1, or NaN for unknown.
@@ -167,7 +167,7 @@ def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) ->
     >>> round(stop_score("example_f1", Y, labels), 3), stop_score("subset_accuracy", Y, labels)
     (0.833, 0.5)
     """
-    measure = METRICS[name]
+    measure = COUNTED[name]
     of_rows, of_labels = np.zeros(2), np.zeros((4, Y.shape[1]))
     for rows in row_blocks(Y.shape):
         known, true = ~np.isnan(Y[rows]), Y[rows] == 1

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.stored import stored
 from xdcc.decision.cuts import Floats
-from xdcc.decision.label_metrics import Metric, validation_data
+from xdcc.decision.label_metrics import validation_data
+from xdcc.metrics.counted import Counted
 
 
 def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
@@ -19,7 +20,7 @@ def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
 
 @stored
 @dataclass(frozen=True)
-class LabelCosts(Metric):
+class LabelCosts(Counted):
     """Minus the mean cost of a row, where a wrong label has a price.
 
     A label that is predicted wrongly costs `false_positive`, one that is missed `false_negative`;

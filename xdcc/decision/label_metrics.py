@@ -1,9 +1,7 @@
 """Metrics for decisions: by name, on checked validation data, and on rows drawn again.
 
-Each named metric is a function of three counts, a mean over groups of entries: the samples, the
-labels, or all entries as one group. In a group it depends only on how many entries are true, how
-many are predicted, and how many are both, so the search can follow it while entries become
-predicted one by one. Zero-division conventions are the defaults of :mod:`xdcc.metrics`.
+Each named metric is a function of three counts (:mod:`xdcc.metrics.counted`). Zero-division
+conventions are the defaults of :mod:`xdcc.metrics`.
 
 Validation data are a :class:`~xdcc.base.fit_data.FitData` of the rows that count: those with a
 known label and a positive weight. `scores_on_draws` scores several predictions of the same rows, on
@@ -14,10 +12,9 @@ adds. A callable sees the drawn rows themselves, one draw after the other.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +27,8 @@ from xdcc.base.libraries import sparse
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.proba_metrics import proba_metric
+from xdcc.metrics.counted import Counted, f_beta, quotient, ratio_of
+from xdcc.metrics.record import METRICS
 
 
 def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
@@ -63,116 +62,34 @@ def rows_that_count(data: FitData) -> FitData:
     return data.take(data.counts)
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A metric of :mod:`xdcc.metrics`.
-
-    Attributes
-    ----------
-    axis : 1, 0 or None
-        Over which axis of the label matrix a group extends: 1 for samples, 0 for labels, None
-        for all entries together.
-    value : callable
-        A group's value, given the counts true, predicted, and both; arrays that broadcast.
-
-    Examples
-    --------
-    >>> METRICS["jaccard"].value(np.array([2.0]), np.array([3.0]), np.array([1.0]))
-    array([0.25])
-    """
-
-    axis: Literal[0, 1] | None
-    value: Callable[[Floats, Floats, Floats], Floats]
-
-    def sizes(self, data: FitData) -> Floats:
-        """Return the size of each entry in its row, (n_samples, n_labels)."""
-        share = self.shares(data)
-        return data.known.astype(np.float64) if share is None else share
-
-    def shares(self, data: FitData) -> Floats | None:
-        """Return weights of entries as shares of their rows', or None if all count as 1.
-
-        Whether a row is right does not depend on the weights in it, and sums of them are rounded.
-        """
-        return None if self.value is _exact else data.share
-
-    def row_sizes(self, data: FitData) -> Floats:
-        """Return the size of each row if all are one group, (n_samples,)."""
-        return data.row_sizes
-
-    def entry_sizes(self, data: FitData) -> Floats:
-        """Return the size of each entry in its group, (n_samples, n_labels); 0 if unknown."""
-        sizes = self.sizes(data)
-        if self.axis == 1:
-            return sizes
-        sizes = sizes * data.weight[:, np.newaxis]
-        return sizes if self.axis == 0 else sizes / (data.weight @ self.row_sizes(data))
-
-    def group_shares(self, data: FitData) -> Floats:
-        """Return the groups' weights in a mean: (n_samples, 1), (1, n_labels) or (1, 1)."""
-        if self.axis == 1:
-            return data.weight[:, np.newaxis] / data.weight.sum()
-        known = data.known.any(axis=self.axis, keepdims=True)
-        return known / known.sum()
-
-
-def _ratio(numerator: Floats, denominator: Floats, empty: float) -> Floats:
-    quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
-    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
-    return quotient
-
-
-def _f_beta(
-    true: Floats, predicted: Floats, both: Floats, *, empty: float, b: float = 1.0
-) -> Floats:
-    return _ratio((1 + b) * both, b * true + predicted, empty)
-
-
-def _jaccard(true: Floats, predicted: Floats, both: Floats) -> Floats:
-    return _ratio(both, true + predicted - both, empty=1.0)
-
-
-def _exact(true: Floats, predicted: Floats, both: Floats) -> Floats:
-    return ((true == both) & (predicted == both)).astype(np.float64)
-
-
 def _precision_at(true: Floats, predicted: Floats, both: Floats, *, least: float) -> Floats:
-    recall = _ratio(both, true, empty=1.0)
-    enough = recall >= least - 1e-9  # sums of weights are rounded
-    return np.where(enough, _ratio(both, predicted, empty=1.0), recall - least)
+    reached = quotient(both, true, empty=1.0)
+    enough = reached >= least - 1e-9  # sums of weights are rounded
+    return np.where(enough, quotient(both, predicted, empty=1.0), reached - least)
 
 
-def _right(true: Floats, predicted: Floats, both: Floats) -> Floats:
-    return 1 - (true + predicted - 2 * both)
-
-
-METRICS: dict[str, Metric] = {
-    "example_f1": Metric(1, partial(_f_beta, empty=1.0)),
-    "micro_f1": Metric(None, partial(_f_beta, empty=0.0)),
-    "macro_f1": Metric(0, partial(_f_beta, empty=0.0)),
-    "subset_accuracy": Metric(1, _exact),
-    "hamming_accuracy": Metric(None, _right),
-    "jaccard": Metric(1, _jaccard),
+COUNTED: dict[str, Counted] = {
+    name: metric.counted for name, metric in METRICS.items() if metric.counted is not None
 }
-"""The metrics by the names of their functions in :mod:`xdcc.metrics`."""
+"""The metrics of :mod:`xdcc.metrics` that decision rules count."""
 
 _F_BETA = re.compile(r"example_f(\d+(?:\.\d+)?)")
 _AT_RECALL = re.compile(r"precision_at_recall_(1|0?\.\d+)")
 
 
 class MetricName:
-    """The domain of names of metrics: those of `METRICS`, and those with a number."""
+    """The domain of names of metrics: those of `COUNTED`, and those with a number."""
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a name."""
         return isinstance(value, str) and (
-            value in METRICS or bool(_F_BETA.fullmatch(value) or _AT_RECALL.fullmatch(value))
+            value in COUNTED or bool(_F_BETA.fullmatch(value) or _AT_RECALL.fullmatch(value))
         )
 
     def __str__(self) -> str:
         """Describe the names."""
         return (
-            f"one of {', '.join(map(repr, METRICS))}, 'example_f2' for beta = 2 and so on, or "
+            f"one of {', '.join(map(repr, COUNTED))}, 'example_f2' for beta = 2 and so on, or "
             "'precision_at_recall_0.9' and so on"
         )
 
@@ -219,13 +136,13 @@ def beta_of(name: str) -> float | None:
     return float(found.group(1)) if found else None
 
 
-def metric_named(measure: str | Metric) -> Metric:
+def metric_named(measure: str | Counted) -> Counted:
     """Find a metric.
 
     Parameters
     ----------
-    measure : str or Metric
-        One of `METRICS`; or `example_f` and a number: example-based F-beta,
+    measure : str or Counted
+        One of `COUNTED`; or `example_f` and a number: example-based F-beta,
         (1 + b) both / (b true + predicted) with b the square of beta, 1 for 0/0; or
         `precision_at_recall_` and a number: the precision of all entries together if their recall
         is at least that number, else what the recall falls short of it, as a negative number. A
@@ -233,7 +150,7 @@ def metric_named(measure: str | Metric) -> Metric:
 
     Returns
     -------
-    Metric
+    Counted
 
     Raises
     ------
@@ -245,16 +162,16 @@ def metric_named(measure: str | Metric) -> Metric:
     >>> metric_named("precision_at_recall_0.9").value(*np.array([[10.0], [12.0], [9.0]]))
     array([0.75])
     """
-    if isinstance(measure, Metric):
+    if isinstance(measure, Counted):
         return measure
     check_metric(measure)
-    if measure in METRICS:
-        return METRICS[measure]
+    if measure in COUNTED:
+        return COUNTED[measure]
     if beta := beta_of(measure):
-        return Metric(1, partial(_f_beta, empty=1.0, b=beta**2))
+        return ratio_of(partial(f_beta, b=beta**2), axis=1, empty=1.0)
     found = _AT_RECALL.fullmatch(measure)
     assert found
-    return Metric(None, partial(_precision_at, least=float(found.group(1))))
+    return Counted(None, partial(_precision_at, least=float(found.group(1))))
 
 
 type RowCounts = Floats
@@ -262,7 +179,7 @@ type RowCounts = Floats
 
 
 def scores_on_draws(
-    measure: str | Metric | Callable[..., float],
+    measure: str | Counted | Callable[..., float],
     data: FitData,
     predictions: Sequence[NDArray[np.int8]],
 ) -> Callable[[RowCounts], Floats]:
@@ -270,7 +187,7 @@ def scores_on_draws(
 
     Parameters
     ----------
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         A name (see :class:`~xdcc.decision.label_metrics.MetricName`), a metric of three counts, or
         ``measure(Y_true, Y_pred)``, with `sample_weight` if there are weights.
     data : FitData
@@ -334,7 +251,7 @@ def checked_metric(measure: Callable[..., Any]) -> Callable[..., float]:
 
 
 def _of_samples(
-    measure: Metric, data: FitData, predictions: Sequence[NDArray[np.int8]]
+    measure: Counted, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     known, truth, row_weight = data.known, data.truth, data.weight
     share = measure.shares(data)
@@ -356,7 +273,7 @@ def _of_samples(
 
 
 def _of_all(
-    measure: Metric, data: FitData, predictions: Sequence[NDArray[np.int8]]
+    measure: Counted, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     sizes, of_rows, row_weight = measure.sizes(data), measure.row_sizes(data), data.weight
     sizes_true = sizes * data.truth
@@ -375,7 +292,7 @@ def _of_all(
 
 
 def _of_labels(
-    measure: Metric, data: FitData, predictions: Sequence[NDArray[np.int8]]
+    measure: Counted, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
     is_known, is_true, row_weight, share = data.known, data.truth, data.weight, data.share
 

@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.base.fit_data import FitData
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, check_proba
-from xdcc.decision.label_metrics import Metric
 from xdcc.decision.labelset_weights import MOST_PAIRS
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.thresholds import threshold_for
 from xdcc.kernels.logistic import expit
+from xdcc.metrics.counted import Counted
 from xdcc.prediction.builder import NotFlat
 
-type MetricLike = str | Metric | Callable[..., float]
+type MetricLike = str | Counted | Callable[..., float]
 
 _MAX_CANDIDATES = 50
 """Thresholds that are tried for a callable metric."""
@@ -51,7 +51,7 @@ class RuleData:
     data : FitData
         X are margins (log-odds), calibrated; Y are labels, NaN where unknown; rows can have
         weights.
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         Metric to maximise.
     most_pairs : int, default=2**20
         That of :func:`~xdcc.decision.labelset_weights.fitted_weights`.

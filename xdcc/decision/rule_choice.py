@@ -290,7 +290,7 @@ def choose_rule(
         X are out-of-fold margins.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         Metric to maximise.
     kinds : sequence of str or subclasses of Rule, optional
         Kinds of rules; None for all that suit the metric and the data.
@@ -374,7 +374,7 @@ def choose(trials: Sequence[RuleTrial], measure: MetricLike, seed: int = 0) -> R
     ----------
     trials : sequence of RuleTrial
         Trials of the same rows and the same metric.
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         The metric of the trials.
     seed : int, default=0
         Seed for the drawn rows.

@@ -136,7 +136,7 @@ def try_kinds(kinds: Sequence[RuleKind], data: FitData, measure: MetricLike) -> 
         Kinds of rules.
     data : FitData
         Labels and weights; the margins are drawn.
-    measure : str, Metric or callable
+    measure : str, Counted or callable
         Metric to maximise.
 
     Raises

@@ -23,7 +23,8 @@ from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
-from xdcc.decision.label_metrics import Metric, metric_named, validation_data
+from xdcc.decision.label_metrics import metric_named, validation_data
+from xdcc.metrics.counted import Counted
 
 _PASSES_OF_CALLABLE = 3
 _CUTS_OF_CALLABLE = 20
@@ -134,7 +135,7 @@ _TOLERANCE = 1e-10
 def best_threshold(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str | Metric | Callable[..., float] = "example_f1",
+    measure: str | Counted | Callable[..., float] = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     max_candidates: int = 200,
@@ -181,7 +182,7 @@ def best_threshold(
 
 
 def threshold_for(
-    data: FitData, measure: str | Metric | Callable[..., float], max_candidates: int = 200
+    data: FitData, measure: str | Counted | Callable[..., float], max_candidates: int = 200
 ) -> float:
     """Choose as :func:`best_threshold` does, on checked rows that count; X are probabilities."""
     if not callable(measure):
@@ -197,7 +198,7 @@ def threshold_for(
 def best_thresholds_per_label(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str | Metric | Callable[..., float] = "example_f1",
+    measure: str | Counted | Callable[..., float] = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     min_positive: int = 10,
@@ -249,7 +250,7 @@ def best_thresholds_per_label(
 
 def thresholds_for(
     data: FitData,
-    measure: str | Metric | Callable[..., float],
+    measure: str | Counted | Callable[..., float],
     min_positive: int = 10,
     common: float | None = None,
 ) -> NDArray[np.float64]:
@@ -278,7 +279,7 @@ def _choose(thresholds: Floats, scores: Floats, near: float) -> float:
     return float(best[np.argmin(np.abs(best - near))])
 
 
-def _best_for_all(data: FitData, measure: Metric) -> float:
+def _best_for_all(data: FitData, measure: Counted) -> float:
     """Find the threshold for all labels.
 
     Entries become predicted in the order of their probabilities. What an entry changes follows
@@ -304,7 +305,7 @@ def _best_for_all(data: FitData, measure: Metric) -> float:
     return _choose(cuts.thresholds, scores, near=0.5)
 
 
-def _ascend(data: FitData, measure: Metric, common: float, labels: NDArray[np.intp]) -> Floats:
+def _ascend(data: FitData, measure: Counted, common: float, labels: NDArray[np.intp]) -> Floats:
     """Improve the thresholds of `labels`, one at a time, until none can be improved."""
     thresholds = np.full(data.Y.shape[1], common)
     columns = {label: _Column(data, label) for label in labels}
@@ -360,7 +361,7 @@ class _Column:
 class _State:
     """The current predictions, and the counts of every group that follow from them."""
 
-    def __init__(self, data: FitData, measure: Metric, threshold: float) -> None:
+    def __init__(self, data: FitData, measure: Counted, threshold: float) -> None:
         self._metric = measure
         self._size = measure.entry_sizes(data)
         self._size_true = self._size * data.truth

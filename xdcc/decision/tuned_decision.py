@@ -30,10 +30,10 @@ from xdcc.decision.constraints import Constraint
 from xdcc.decision.contributions import mean_contributions
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.decision_predictor import mean_source
-from xdcc.decision.label_metrics import Metric
 from xdcc.decision.out_of_fold import fit_on, out_of_fold, trained_on
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RuleKind
+from xdcc.metrics.counted import Counted
 from xdcc.prediction.predictors import MarginSource
 
 
@@ -171,7 +171,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     )
 
     estimator: Any = field(kw_only=False)
-    measure: str | Metric | Callable[..., float] = "example_f1"
+    measure: str | Counted | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[RuleKind] = "auto"
     constraints: Annotated[Mapping[str, Constraint] | None, OPTIONAL] = None
     calibrate: bool = True

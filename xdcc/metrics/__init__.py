@@ -28,13 +28,16 @@ matrices.
   not finite and probabilities that are not from 0 to 1; if no entry is known; and for invalid
   weights or a ``zero_division`` other than 0 and 1.
 
+To add a metric, write its function with its record (``record.py``) in one of the files below,
+export it here, and test it: scorers, decision rules, the experiments and more follow.
+
 Implementation: `known_blocks` and `known_score_blocks` check the input and yield the known entries
 in blocks of rows, so sparse matrices never become dense as a whole, except for areas under curves
 (``curves.py``): ROC AUC and average precision. Label metrics (``labels.py``) are ratios of sums, or
-means of ratios, over the blocks: counts are summed per sample, per label, or over all entries,
-before they are divided. Ranking metrics (``ranking.py``) are means over samples, log-loss and Brier
-score (``probabilities.py``) means over entries. `report` (``label_report.py``) is a table of the
-metrics of each label.
+means of ratios (``counted.py``), over the blocks: counts are summed per sample, per label, or over
+all entries, before they are divided. Ranking metrics (``ranking.py``) are means over samples,
+log-loss and Brier score (``probabilities.py``) means over entries. `report` (``label_report.py``)
+is a table of the metrics of each label.
 """
 
 from xdcc.metrics.curves import (

@@ -18,14 +18,24 @@ from xdcc.base.label_rows import (
     row_blocks,
 )
 from xdcc.metrics.means import divide
-
-type Curve = Callable[[Floats, Floats], tuple[Floats, Floats]]
-"""An area, as a numerator and a denominator of shape (n_weights,). Its arguments have the shape
-(n_weights, n_scores): total weights of the entries that are 1, and 0, by ascending scores."""
+from xdcc.metrics.record import Curve, OfCurve, metric
 
 _ENTRIES_AT_ONCE = 2**20
 
 
+def roc(ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
+    """Weigh the pairs of a 1 and a 0 in the right order, and all pairs."""
+    right = (ones * (zeros.cumsum(axis=1) - zeros / 2)).sum(axis=1)
+    return right, ones.sum(axis=1) * zeros.sum(axis=1)
+
+
+def precision_recall(ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
+    """Weigh the entries that are 1 by the precision from their scores on, and by 1."""
+    ones_from, all_from = (part[:, ::-1].cumsum(axis=1)[:, ::-1] for part in (ones, ones + zeros))
+    return (ones * divide(ones_from, all_from, 0)).sum(axis=1), ones.sum(axis=1)
+
+
+@metric("macro ROC AUC", "scores", "Fawcett 2006", drawn=OfCurve(roc, by_label=True))
 def macro_roc_auc(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the mean over labels of the area under the ROC curve.
 
@@ -63,6 +73,7 @@ def macro_roc_auc(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = N
     )
 
 
+@metric("micro ROC AUC", "scores", "Fawcett 2006", drawn=OfCurve(roc, by_label=False))
 def micro_roc_auc(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the area under the ROC curve of all known entries together.
 
@@ -96,6 +107,12 @@ def micro_roc_auc(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = N
     )
 
 
+@metric(
+    "macro average precision",
+    "scores",
+    "Davis and Goadrich 2006",
+    drawn=OfCurve(precision_recall, by_label=True),
+)
 def macro_average_precision(
     Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None
 ) -> float:
@@ -138,6 +155,12 @@ def macro_average_precision(
     )
 
 
+@metric(
+    "micro average precision",
+    "scores",
+    "Davis and Goadrich 2006",
+    drawn=OfCurve(precision_recall, by_label=False),
+)
 def micro_average_precision(
     Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None
 ) -> float:
@@ -172,18 +195,6 @@ def micro_average_precision(
         known_score_blocks(Y_true, Y_score, sample_weight),
         "No known entry in a sample of positive weight is 1: micro average precision has no value.",
     )
-
-
-def roc(ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
-    """Weigh the pairs of a 1 and a 0 in the right order, and all pairs."""
-    right = (ones * (zeros.cumsum(axis=1) - zeros / 2)).sum(axis=1)
-    return right, ones.sum(axis=1) * zeros.sum(axis=1)
-
-
-def precision_recall(ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
-    """Weigh the entries that are 1 by the precision from their scores on, and by 1."""
-    ones_from, all_from = (part[:, ::-1].cumsum(axis=1)[:, ::-1] for part in (ones, ones + zeros))
-    return (ones * divide(ones_from, all_from, 0)).sum(axis=1), ones.sum(axis=1)
 
 
 class RankedEntries:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from xdcc.base.label_rows import Bools, Floats
+from xdcc.metrics.counted import quotient
 
 type ZeroOrOne = Literal[0, 1]
 
@@ -23,6 +24,4 @@ def divide(numerator: Floats, denominator: Floats, zero_division: ZeroOrOne) -> 
     """Divide; 0/0 is `zero_division`."""
     if zero_division not in (0, 1):
         raise ValueError(f"zero_division must be 0 or 1, got {zero_division!r}")
-    quotient = np.full(numerator.shape, float(zero_division))
-    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
-    return quotient
+    return quotient(numerator, denominator, zero_division)

@@ -6,8 +6,30 @@ from functools import reduce
 import numpy as np
 
 from xdcc.base.label_rows import Floats, KnownRows, Labels, Weights, known_proba_blocks
+from xdcc.metrics.record import OfRows, metric
 
 
+def log_losses(entries: KnownRows[Floats]) -> Floats:
+    """Sum the log-losses of the known entries of each sample by shares, `(n_counted,)`."""
+    smallest = np.finfo(np.float64).eps
+    right = np.where(entries.truth, entries.predicted, 1 - entries.predicted)
+    losses = -np.log(np.clip(right, smallest, 1 - smallest))
+    return entries.row_sums(losses)
+
+
+def brier_scores(entries: KnownRows[Floats]) -> Floats:
+    """Sum the squared differences of the known entries of each sample by shares, `(n_counted,)`."""
+    return entries.row_sums(np.square(entries.predicted - entries.truth))
+
+
+@metric(
+    "log-loss",
+    "probabilities",
+    "Good 1952",
+    higher_is_better=False,
+    drawn=OfRows(log_losses, by_entry=True),
+    in_xgboost="logloss",
+)
 def log_loss(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the mean of ``-log(probability of the true value)`` over the known entries.
 
@@ -43,6 +65,13 @@ def log_loss(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = None) 
     return _mean_over_entries(log_losses, Y_true, Y_proba, sample_weight)
 
 
+@metric(
+    "Brier score",
+    "probabilities",
+    "Brier 1950",
+    higher_is_better=False,
+    drawn=OfRows(brier_scores, by_entry=True),
+)
 def brier_score(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the mean squared difference of probabilities and labels over the known entries.
 
@@ -64,19 +93,6 @@ def brier_score(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = Non
     0.15625
     """
     return _mean_over_entries(brier_scores, Y_true, Y_proba, sample_weight)
-
-
-def log_losses(entries: KnownRows[Floats]) -> Floats:
-    """Sum the log-losses of the known entries of each sample by shares, `(n_counted,)`."""
-    smallest = np.finfo(np.float64).eps
-    right = np.where(entries.truth, entries.predicted, 1 - entries.predicted)
-    losses = -np.log(np.clip(right, smallest, 1 - smallest))
-    return entries.row_sums(losses)
-
-
-def brier_scores(entries: KnownRows[Floats]) -> Floats:
-    """Sum the squared differences of the known entries of each sample by shares, `(n_counted,)`."""
-    return entries.row_sums(np.square(entries.predicted - entries.truth))
 
 
 def _mean_over_entries(

@@ -1,6 +1,5 @@
 """Ranking metrics: only the order of the scores of a sample counts."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 
@@ -10,8 +9,41 @@ from numpy.typing import NDArray
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.label_rows import Bools, Floats, KnownRows, Labels, Weights, known_score_blocks
 from xdcc.metrics.means import divide, weighted_mean
+from xdcc.metrics.record import OfRows, metric
 
 
+def precisions_at(ranked: KnownRows[Floats], k: int) -> Floats:
+    """Compute the precision at k of each sample, `(n_counted,)`."""
+    gains = _gains(ranked, np.ones(_checked_k(k, ranked)))
+    return gains / np.minimum(k, ranked.known.sum(axis=1))
+
+
+def ndcgs_at(ranked: KnownRows[Floats], k: int) -> Floats:
+    """Compute the normalised gain at k of each sample, `(n_counted,)`."""
+    discount = 1 / np.log2(np.arange(2, _checked_k(k, ranked) + 2))
+    best = np.concatenate(([0.0], discount.cumsum()))
+    return divide(
+        _gains(ranked, discount), best[np.minimum(k, ranked.truth.sum(axis=1))], zero_division=0
+    )
+
+
+def average_precisions(ranked: KnownRows[Floats]) -> Floats:
+    """Compute the average precision of each sample, `(n_counted,)`; 1 without a true label."""
+    order = np.argsort(-ranked.predicted, axis=1)
+    last = _last_of_equal(np.take_along_axis(ranked.predicted, order, axis=1))
+    is_true, is_known = (
+        np.take_along_axis(part, order, axis=1) for part in (ranked.truth, ranked.known)
+    )
+    n_true, n_known = (
+        np.take_along_axis(np.cumsum(part, axis=1, dtype=np.float64), last, axis=1)
+        for part in (is_true, is_known)
+    )
+    shares = divide(n_true, n_known, 0)
+    shares[~is_true] = 0
+    return divide(shares.sum(axis=1), ranked.truth.sum(axis=1, dtype=np.float64), 1)
+
+
+@metric("coverage error", "scores", "Schapire and Singer 2000", higher_is_better=False)
 def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the mean depth of the ranking that covers all true labels.
 
@@ -56,6 +88,9 @@ def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = 
     return _mean_over_rankings(depth, Y_true, Y_score, sample_weight)
 
 
+@metric(
+    "label ranking loss", "scores", "Tsoumakas, Katakis and Vlahavas 2010", higher_is_better=False
+)
 def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the mean share of wrongly ordered pairs of a true and a false label.
 
@@ -93,6 +128,7 @@ def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weight
     return _mean_over_rankings(wrong_pairs, Y_true, Y_score, sample_weight)
 
 
+@metric("one-error", "scores", "Schapire and Singer 2000", higher_is_better=False)
 def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
     """Compute the share of the samples in which the label with the highest score is not true.
 
@@ -123,6 +159,13 @@ def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None)
     return _mean_over_rankings(is_wrong, Y_true, Y_score, sample_weight)
 
 
+@metric(
+    "label ranking average precision",
+    "scores",
+    "Tsoumakas, Katakis and Vlahavas 2010",
+    name="label_ranking_average_precision",
+    drawn=OfRows(average_precisions),
+)
 def label_ranking_average_precision_score(
     Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None
 ) -> float:
@@ -155,6 +198,7 @@ def label_ranking_average_precision_score(
     return _mean_over_rankings(average_precisions, Y_true, Y_score, sample_weight)
 
 
+@metric("precision at k", "scores", "Prabhu and Varma 2014", drawn=OfRows(precisions_at))
 def precision_at_k(
     Y_true: Labels, Y_score: Labels, *, k: int, sample_weight: Weights = None
 ) -> float:
@@ -188,6 +232,7 @@ def precision_at_k(
     return _mean_over_rankings(precisions, Y_true, Y_score, sample_weight)
 
 
+@metric("NDCG at k", "scores", "Järvelin and Kekäläinen 2002", drawn=OfRows(ndcgs_at))
 def ndcg_at_k(Y_true: Labels, Y_score: Labels, *, k: int, sample_weight: Weights = None) -> float:
     """Compute the mean normalised discounted cumulative gain of the k highest scores.
 
@@ -214,64 +259,6 @@ def ndcg_at_k(Y_true: Labels, Y_score: Labels, *, k: int, sample_weight: Weights
     0.8155
     """
     return _mean_over_rankings(partial(ndcgs_at, k=k), Y_true, Y_score, sample_weight)
-
-
-def precisions_at(ranked: KnownRows[Floats], k: int) -> Floats:
-    """Compute the precision at k of each sample, `(n_counted,)`."""
-    gains = _gains(ranked, np.ones(_checked_k(k, ranked)))
-    return gains / np.minimum(k, ranked.known.sum(axis=1))
-
-
-def ndcgs_at(ranked: KnownRows[Floats], k: int) -> Floats:
-    """Compute the normalised gain at k of each sample, `(n_counted,)`."""
-    discount = 1 / np.log2(np.arange(2, _checked_k(k, ranked) + 2))
-    best = np.concatenate(([0.0], discount.cumsum()))
-    return divide(
-        _gains(ranked, discount), best[np.minimum(k, ranked.truth.sum(axis=1))], zero_division=0
-    )
-
-
-def metric_at_k(name: object) -> tuple[Callable[..., float], int] | None:
-    """Find the ranking metric at k of a name.
-
-    Parameters
-    ----------
-    name : object
-        A name, or anything else.
-
-    Returns
-    -------
-    tuple of function and int, or None
-        `precision_at_k` or `ndcg_at_k`, and k, at least 1; None for another name.
-
-    Examples
-    --------
-    >>> metric, k = metric_at_k("precision_at_3")
-    >>> metric.__name__, k, metric_at_k("ndcg_at_0")
-    ('precision_at_k', 3, None)
-    """
-    found = isinstance(name, str) and _NAME_AT_K.fullmatch(name)
-    return (_AT_K[found.group(1)], int(found.group(2))) if found else None
-
-
-_NAME_AT_K = re.compile(r"(precision|ndcg)_at_([1-9][0-9]{0,8})")
-_AT_K: dict[str, Callable[..., float]] = {"precision": precision_at_k, "ndcg": ndcg_at_k}
-
-
-def average_precisions(ranked: KnownRows[Floats]) -> Floats:
-    """Compute the average precision of each sample, `(n_counted,)`; 1 without a true label."""
-    order = np.argsort(-ranked.predicted, axis=1)
-    last = _last_of_equal(np.take_along_axis(ranked.predicted, order, axis=1))
-    is_true, is_known = (
-        np.take_along_axis(part, order, axis=1) for part in (ranked.truth, ranked.known)
-    )
-    n_true, n_known = (
-        np.take_along_axis(np.cumsum(part, axis=1, dtype=np.float64), last, axis=1)
-        for part in (is_true, is_known)
-    )
-    shares = divide(n_true, n_known, 0)
-    shares[~is_true] = 0
-    return divide(shares.sum(axis=1), ranked.truth.sum(axis=1, dtype=np.float64), 1)
 
 
 def _mean_over_rankings(
