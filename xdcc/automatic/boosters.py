@@ -10,6 +10,9 @@ Boosters gain most from time. With a time budget the first one ends after a tent
 there is a good model early. What its rounds took on this machine, and how many of them these data
 needed, decides how fast the next ones learn. Where one fold is enough and time is not limited, they
 have a number of rounds for all of them: if the first needs few, a slower one follows.
+
+Where one fold is enough, labels can need their own trees (:mod:`xdcc.automatic.label_trees`). Then
+boosters have single-label trees, the first of a time budget aside. Without a budget there is one.
 """
 
 from collections.abc import Sequence
@@ -20,9 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xdcc.automatic.family import Candidate, MemberFamily, Training
+from xdcc.automatic.label_trees import N_COMMON, N_ROWS, N_SINGLE, need_own_trees
 from xdcc.automatic.shape import Shape
 from xdcc.automatic.time_budget import SHARE_OF_ONE
 from xdcc.automatic.trial import Trial
+from xdcc.base.fit_data import FitData
 from xdcc.boosting import MultiLabelXGBClassifier
 
 _MOST_LABELS_OF_A_GROUP = 40
@@ -53,6 +58,20 @@ more of what they need, but small effects are overfitted."""
 ROUNDS_OF_ONE_FOLD = 420
 """Boosting rounds of one fold without a budget, for all boosters together. They and the rest take
 less than three times as long as 200 rounds of depth 6 on all rows."""
+
+_DEPTH_OF_OWN_TREES, _RATE_OF_OWN_TREES = 5, 0.4
+"""Of single-label trees without a budget, chosen on a generated table."""
+
+_TIME_OF_OWN_TREES = 1.2
+"""Estimated time of all rounds of single-label trees without a budget, divided by that of
+`ROUNDS_OF_ONE_FOLD` rounds for all labels."""
+
+_LEAST_ROUNDS_OF_OWN_TREES = 25
+"""If that is time for fewer rounds, trees are for all labels: with more than about 60 labels."""
+
+_SHARE_OF_TRIAL = 0.1
+"""Most of the longest time of a candidate in a budget that may go into finding out whether labels
+need their own trees, by its estimate."""
 
 ROUNDS_TIMES_RATE = 15.0
 """About how many boosting rounds are needed, times the learning rate."""
@@ -124,6 +143,7 @@ class Boosters(MemberFamily):
 
     def __init__(self) -> None:
         self._needed, self._slowness = ANY_PACE.needed, 1.0
+        self._group = 0
         self._of_groups: float | None = None
 
     @property
@@ -131,8 +151,15 @@ class Boosters(MemberFamily):
         """Whether none has had time for all rounds that it needs: another one gains most."""
         return self._needed == np.inf
 
+    def begin(self, data: FitData, shape: Shape, longest: float) -> None:
+        """Find out whether labels need their own trees, if there is time for these."""
+        if can_have_own_trees(shape, longest):
+            self._group = int(need_own_trees(data, booster(shape, 4, 0).model))
+
     def candidates(self, shape: Shape, longest: float) -> Sequence[Candidate]:
         """List a booster, and a second one if both cost little enough and labels are several."""
+        if self._group:
+            return [booster_of_own_trees(shape, self._pace(longest))]
         is_sampled = shape.n_rows >= _ENOUGH_TO_SAMPLE and shape.n_folds > 1
         subsample = _SUBSAMPLE if is_sampled else 1.0
         first = self._booster(shape, 4, 0, longest, subsample)
@@ -162,7 +189,7 @@ class Boosters(MemberFamily):
 
     def draw(self, shape: Shape, random: np.random.Generator, longest: float) -> Candidate:
         """Draw a booster."""
-        groups = {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
+        groups = {1} if self._group else {0, _half_of_labels(shape), min(4, shape.n_labels), 1}
         return self._booster(
             shape,
             int(random.choice([3, 4, 6, 8])),
@@ -177,7 +204,7 @@ class Boosters(MemberFamily):
         """Learn how long others take, and how fast they have to learn."""
         model, watch = training.candidate.model, training.watch
         self._slowness = slowness(training.candidate, watch.seconds_per_step())
-        if model.labels_per_tree == 0:
+        if model.labels_per_tree == self._group:
             n_best = training.unfitted.n_estimators
             needed = np.inf if watch.is_cut else n_best * model.learning_rate
             self._needed = max(ANY_PACE.needed, needed)
@@ -185,6 +212,8 @@ class Boosters(MemberFamily):
 
     def after(self, shape: Shape, training: Training) -> Sequence[Candidate]:
         """List a slower booster with the remaining rounds, if there are enough of them."""
+        if self._group:
+            return []
         left = ROUNDS_OF_ONE_FOLD - training.watch.n_steps
         slower = slower_booster(shape, self._needed, left)
         return [] if slower is None else [slower]
@@ -213,6 +242,13 @@ def _half_of_labels(shape: Shape) -> int:
     return min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP)
 
 
+def _seconds_of_round(shape: Shape, depth: int, group: int) -> float:
+    """Estimate the seconds of a boosting round of a fold."""
+    n_trees = ceil(shape.n_labels / group) if group else 1
+    in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
+    return in_trees + PER_LABEL * shape.n_rows * shape.n_labels
+
+
 def booster(
     shape: Shape,
     depth: int,
@@ -226,9 +262,7 @@ def booster(
     Its rate is so high that it takes not much longer than `pace` allows, if that is possible.
     """
     of_labels = f"groups of {group}" if group else "all labels"
-    n_trees = ceil(shape.n_labels / group) if group else 1
-    in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
-    in_round = in_trees + PER_LABEL * shape.n_rows * shape.n_labels
+    in_round = _seconds_of_round(shape, depth, group)
     longest, affordable = pace.longest, ceil(_LONGEST_BOOSTER / (shape.n_folds * in_round))
     rates: Sequence[tuple[float, float]] = _RATES
     if shape.n_folds == 1:
@@ -253,6 +287,53 @@ def booster(
     )
     name = f"{of_labels}, depth {depth}, rate {rate:g}"
     return Candidate(name, model, seconds, ends_early=True)
+
+
+def can_have_own_trees(shape: Shape, longest: float = np.inf) -> bool:
+    """Tell whether there is time for single-label trees, and to find out whether they are needed.
+
+    Examples
+    --------
+    >>> shape = Shape(200_000, 50, 20, 10**7, 1)
+    >>> can_have_own_trees(shape), can_have_own_trees(shape._replace(n_folds=5))
+    (True, False)
+    >>> can_have_own_trees(shape, longest=18), can_have_own_trees(shape, longest=3)
+    (True, False)
+    """
+    if shape.n_folds > 1 or shape.n_labels == 1:
+        return False
+    share = min(1.0, N_ROWS / shape.n_rows)
+    sample = shape._replace(
+        n_rows=int(share * shape.n_rows), n_entries=int(share * shape.n_entries)
+    )
+    seconds = N_SINGLE * _seconds_of_round(sample, 4, 1) + N_COMMON * _seconds_of_round(
+        sample, 4, 0
+    )
+    has_rounds = _rounds_of_own_trees(shape) >= _LEAST_ROUNDS_OF_OWN_TREES
+    return bool(has_rounds and seconds <= _SHARE_OF_TRIAL * longest)
+
+
+def booster_of_own_trees(shape: Shape, pace: Pace = ANY_PACE) -> Candidate:
+    """Describe a booster of single-label trees for data of which one fold is enough.
+
+    Examples
+    --------
+    >>> found = booster_of_own_trees(Shape(200_000, 50, 20, 10**7, 1))
+    >>> found.name, found.model.n_estimators
+    ('groups of 1, depth 5, rate 0.4', 38)
+    """
+    found = booster(shape, _DEPTH_OF_OWN_TREES, 1, pace=pace)
+    if pace.longest < np.inf:
+        return found
+    rate, n_rounds = _RATE_OF_OWN_TREES, _rounds_of_own_trees(shape)
+    found.model.set_params(learning_rate=rate, n_estimators=n_rounds)
+    name = f"groups of 1, depth {_DEPTH_OF_OWN_TREES}, rate {rate:g}"
+    return replace(found, name=name)
+
+
+def _rounds_of_own_trees(shape: Shape) -> int:
+    seconds = _TIME_OF_OWN_TREES * ROUNDS_OF_ONE_FOLD * _seconds_of_round(shape, 4, 0)
+    return int(seconds / _seconds_of_round(shape, _DEPTH_OF_OWN_TREES, 1))
 
 
 def first_booster(shape: Shape, longest: float) -> Candidate:
