@@ -240,7 +240,7 @@ MOST_REVEALED = 300
 
 
 def log_loss(model: Any, split: Split, Y: Any) -> float:
-    """Mean over entries of −log of the probability of the true value, at most log of the rows.
+    """Mean over known entries of −log of the true value's probability, at most log of the rows.
 
     Equation 6 of the LaCovaC paper, per label; the limit is the number of rows to predict.
     Probabilities may have any of scikit-learn's forms.
@@ -252,7 +252,7 @@ def log_loss_of(Y_proba: Any, Y: Any) -> float:
     """As `log_loss`, of probabilities of shape (n_samples, n_labels)."""
     Y_proba = np.clip(np.asarray(Y_proba, dtype=np.float64), 0, 1)
     limit = 1 / max(len(Y), 2)
-    of_truth = np.where(np.asarray(Y) == 1, Y_proba, 1 - Y_proba)
+    of_truth = np.where(np.asarray(Y) == 1, Y_proba, 1 - Y_proba)[~np.isnan(Y)]
     return float(-np.log(np.maximum(of_truth, limit)).mean())
 
 
