@@ -170,7 +170,7 @@ def test_a_metric_that_xgboost_does_not_know(metric: str, reason: str, is_measur
     for given in (metric, ["logloss", metric], ("logloss", metric)):
         message = refusal(given, **fit_params)
         assert message.startswith(f"eval_metric={metric!r}: {reason}")
-        assert "Choose from 'hamming_loss', 'subset_loss', 'example_f1'" in message
+        assert "Choose from 'example_f1', 'hamming_loss', 'subset_loss'" in message
         assert "\n" not in message
 
 

@@ -82,7 +82,7 @@ def _stops() -> Table:
     time = pd.to_datetime(frame.pop("date"))
     for name in STOPS:
         frame[name] = frame[name].map({"YES": 1.0, "NO": 0.0})
-    frame = frame.assign(hour=time.dt.hour, weekday=time.dt.dayofweek)
+    frame = frame.assign(hour=time.dt.hour, weekday=time.dt.day_of_week)
     known = frame[list(STOPS)].notna().any(axis=1)
     return Table(frame[known], STOPS, time[known])
 

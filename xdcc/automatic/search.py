@@ -169,7 +169,7 @@ class Search:
         self._refit = refit if isinstance(refit, str) else bool(refit)
         self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
         self._shape = Shape.of(data, folds.n_folds)
-        self._usual: list[Candidate] = []
+        self._usual = usual_candidates(families, self._shape)
         self._callback, self._keep_on_interrupt = callback, keep_on_interrupt
         self._calling, self._called, self._is_ending = threading.Lock(), time.perf_counter(), False
         self._was_interrupted = self._is_stopped = False
@@ -204,7 +204,7 @@ class Search:
         """
         for family in self._families:
             family.begin(self._data, self._shape, self._budget.longest())
-        self._usual = usual_candidates(self._families, self._shape)
+        self._usual = usual_candidates(self._families, self._shape)  # by what they have learned
         with self._progress:
             try:
                 had_time = self._try_all()

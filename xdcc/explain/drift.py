@@ -48,6 +48,15 @@ class Drift:
         largest difference between the two distribution functions of the probabilities
         (Kolmogorov-Smirnov statistic), from 0 (equal) to 1. "log_loss" and "log_loss_new" are there
         if Y and Y_new were given; NaN for a label without a known entry.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(200, n_labels=2, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> found = xdcc.explain.drift(model, data.X[:100], data.X[100:])
+    >>> list(found.features), list(found.labels)
+    (['missing', 'missing_new', 'unseen'], ['proba', 'proba_new', 'distance'])
     """
 
     features: pd.DataFrame

@@ -42,7 +42,7 @@ SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x
     ("keys", "place", "what"),
     [
         ({"datasets": ["emotion"]}, "datasets.0", "Did you mean emotions or"),
-        ({"datasets": ["zzz"]}, "datasets.0", "Choose from bibtex, birds"),
+        ({"datasets": ["zzz"]}, "datasets.0", "Choose from abortion-later"),
         ({"datasets": []}, "datasets", "at least 1 item"),
         ({"measures": ["x"]}, "measures", "no such key. Choose from about, datasets"),
         ({"dataset": ["flags"]}, "dataset", "no such key. Did you mean datasets"),
