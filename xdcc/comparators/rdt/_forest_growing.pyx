@@ -13,13 +13,15 @@ import numpy as np
 
 from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
-from libcpp.vector cimport vector
+from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector as checked_vector
 
-from xdcc.kernels.arrays cimport as_array, first_at_least
+from xdcc.kernels.arrays cimport as_array, element, first_at_least
 from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.random cimport draw_below, draw_uniform
 from xdcc.kernels.threads cimport run_loop
+from xdcc.kernels.vectors cimport has_memory_for, vector
 from xdcc.comparators.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 KINDS = {"leaf": LEAF, "numeric": NUMERIC, "discrete": DISCRETE, "label": LABEL,
@@ -585,11 +587,26 @@ cdef struct Forest:
     const Training* training
     GrownTree* tree                # [n_trees]
     const uint64_t* seed           # [n_trees]
+    atomic[int64_t]* n_failed      # trees for which memory did not suffice
+
+
+cdef struct TreeOfForest:
+    Forest* forest
+    int64_t number
+
+
+cdef void grow_in_forest(void* data) noexcept nogil:
+    cdef const TreeOfForest* tree = <const TreeOfForest*>data
+    cdef Forest* forest = tree.forest
+    grow_tree(forest.tree + tree.number, forest.training, forest.seed[tree.number])
 
 
 cdef void grow_numbered(void* data, int64_t i, int thread) noexcept nogil:
-    cdef const Forest* forest = <const Forest*>data
-    grow_tree(forest.tree + i, forest.training, forest.seed[i])
+    cdef TreeOfForest tree
+    tree.forest = <Forest*>data
+    tree.number = i
+    if not has_memory_for(grow_in_forest, &tree):
+        tree.forest.n_failed.fetch_add(1)
 
 
 def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
@@ -617,19 +634,27 @@ def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
     cdef const uint64_t[::1] seed = seeds
     cdef int64_t n_trees = seed.shape[0]
     cdef int threads = n_threads
-    cdef vector[GrownTree] trees
+    cdef checked_vector[GrownTree] trees
     trees.resize(n_trees)
+    cdef atomic[int64_t] n_failed
+    n_failed.store(0)
     cdef Forest forest
+    forest.n_failed = &n_failed
     forest.training = &training
     forest.tree = trees.data()
     forest.seed = &seed[0]
     with nogil:
         run_loop(n_trees, 1, threads, grow_numbered, &forest)
+    if n_failed.load():
+        raise MemoryError(
+            f"Memory did not suffice for {n_failed.load()} of {n_trees} trees. Use fewer trees, a "
+            "smaller max_depth or a larger min_samples_split."
+        )
     _add_offsets(trees)
     return _joined(trees)
 
 
-cdef _add_offsets(vector[GrownTree]& trees):
+cdef _add_offsets(checked_vector[GrownTree]& trees):
     """Make all positions refer to the arrays of the whole forest."""
     cdef size_t i, n_nodes = 0
     cdef TreeOffsets offsets = TreeOffsets(0, 0, 0, 0, 0)
@@ -644,7 +669,11 @@ cdef _add_offsets(vector[GrownTree]& trees):
         add_offsets(&trees[i], &offsets)
 
 
-cdef dict _joined(vector[GrownTree]& trees):
+cdef inline object copied(vector[element]* values):
+    return as_array[element]((<checked_vector[element]*>values)[0])
+
+
+cdef dict _joined(checked_vector[GrownTree]& trees):
     """Join the trees one array at a time, which limits the peak of memory.
 
     Joining whole trees made fits of small data 10 % slower.
@@ -654,20 +683,20 @@ cdef dict _joined(vector[GrownTree]& trees):
     zero = np.zeros(1, np.int64)
     return {
         "start": np.cumsum([0] + [tree[i].kind.size() for i in range(n)], dtype=np.int64),
-        "kind": np.concatenate([as_array[int8_t](tree[i].kind) for i in range(n)]),
-        "index": np.concatenate([as_array[int32_t](tree[i].index) for i in range(n)]),
-        "threshold": np.concatenate([as_array[float](tree[i].threshold) for i in range(n)]),
-        "value": np.concatenate([as_array[float](tree[i].value) for i in range(n)]),
-        "child": np.concatenate([as_array[int32_t](tree[i].child) for i in range(n)]),
-        "branches": np.concatenate([as_array[int32_t](tree[i].branches) for i in range(n)]),
-        "disjunction": np.concatenate([as_array[int32_t](tree[i].disjunction) for i in range(n)]),
-        "leaf_size": np.concatenate([as_array[int32_t](tree[i].leaf_size) for i in range(n)]),
-        "label_start": np.concatenate([zero] + [as_array[int64_t](tree[i].label_end) for i in range(n)]),
-        "label": np.concatenate([as_array[int32_t](tree[i].label) for i in range(n)]),
-        "label_count": np.concatenate([as_array[int32_t](tree[i].label_count) for i in range(n)]),
+        "kind": np.concatenate([copied[int8_t](&tree[i].kind) for i in range(n)]),
+        "index": np.concatenate([copied[int32_t](&tree[i].index) for i in range(n)]),
+        "threshold": np.concatenate([copied[float](&tree[i].threshold) for i in range(n)]),
+        "value": np.concatenate([copied[float](&tree[i].value) for i in range(n)]),
+        "child": np.concatenate([copied[int32_t](&tree[i].child) for i in range(n)]),
+        "branches": np.concatenate([copied[int32_t](&tree[i].branches) for i in range(n)]),
+        "disjunction": np.concatenate([copied[int32_t](&tree[i].disjunction) for i in range(n)]),
+        "leaf_size": np.concatenate([copied[int32_t](&tree[i].leaf_size) for i in range(n)]),
+        "label_start": np.concatenate([zero] + [copied[int64_t](&tree[i].label_end) for i in range(n)]),
+        "label": np.concatenate([copied[int32_t](&tree[i].label) for i in range(n)]),
+        "label_count": np.concatenate([copied[int32_t](&tree[i].label_count) for i in range(n)]),
         "labelset_start": np.concatenate(
-            [zero] + [as_array[int64_t](tree[i].labelset_end) for i in range(n)]
+            [zero] + [copied[int64_t](&tree[i].labelset_end) for i in range(n)]
         ),
-        "labelset": np.concatenate([as_array[int32_t](tree[i].labelset) for i in range(n)]),
-        "labelset_count": np.concatenate([as_array[int32_t](tree[i].labelset_count) for i in range(n)]),
+        "labelset": np.concatenate([copied[int32_t](&tree[i].labelset) for i in range(n)]),
+        "labelset_count": np.concatenate([copied[int32_t](&tree[i].labelset_count) for i in range(n)]),
     }
