@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import xdcc
 from xdcc.base.groups import grouped_folds, number_groups, read_groups
 
 DAYS = ["Mon", "Tue", "Tue", "Wed"]
@@ -86,3 +87,16 @@ def test_bad_groups(groups, X, message):
 def test_fewer_groups_than_folds(groups, message):
     with pytest.raises(ValueError, match=message):
         grouped_folds(np.array(groups), 5)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        xdcc.DynamicChainClassifier(n_estimators=2, propagate="in_sample"),
+        xdcc.ThresholdClassifier(xdcc.BinaryRelevance(n_estimators=2), method="fixed"),
+    ],
+    ids=["chain", "thresholds"],
+)
+def test_groups_are_checked_where_there_are_no_folds(estimator):
+    with pytest.raises(ValueError, match=r"groups='days': X has no such column"):
+        estimator.fit(pd.DataFrame({"day": range(4)}), [[0, 1], [1, 0]] * 2, groups="days")

@@ -6,56 +6,32 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.short_memory import train_with_little_memory
 from xdcc.base.memory import NotEnoughMemoryError
 from xdcc.linear import LogisticLabels
 from xdcc.linear.memory import MemoryNeed, count_columns
 
-CHILDREN = """
-import os, resource, signal, sys
-from pathlib import Path
-
-import numpy as np
-
+SETUP = """
 from xdcc.linear import LogisticLabels
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 200)).astype(np.float32)
 Y = (rng.random((400, 30)) < 0.2).astype(int)
-
-
-def train(n_jobs, mebibytes):
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + mebibytes * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    signal.alarm(60)
-    try:
-        LogisticLabels(n_jobs=n_jobs).fit(X, Y)
-    except MemoryError as error:
-        return 3 if "Logistic regressions of 30 labels on 200 columns" in str(error) else 4
-    return 0
-
-
-for n_jobs in (1, 2):
-    for mebibytes in map(int, sys.argv[1:]):
-        child = os.fork()
-        if not child:
-            os._exit(train(n_jobs, mebibytes))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), end=" ", flush=True)
 """
 
 
 def test_an_error_comes_before_blas_ends_the_process(run_python):
     """With two threads, the fit takes one where memory suffices for no more."""
-    result = run_python(
-        "-W", "ignore", "-c", CHILDREN, "8", "30", "60", "110", "150", "200", "300", seconds=300
-    )
-    assert result.stderr == ""
-    codes = result.stdout.split()
-    assert len(codes) == 14
-    assert set(codes) == {"0", "3"}
-    for of_jobs in (codes[:7], codes[7:]):
-        assert of_jobs[0] == "3"
-        assert of_jobs[-1] == "0"
+    for codes in train_with_little_memory(
+        run_python,
+        SETUP,
+        "LogisticLabels(n_jobs=n_jobs).fit(X, Y)",
+        "Logistic regressions of 30 labels on 200 columns",
+        [8, 30, 60, 110, 150, 200, 300],
+    ):
+        assert set(codes) == {0, 3}
+        assert codes[0] == 3
+        assert codes[-1] == 0
 
 
 def dense(n_rows, n_features):

@@ -291,7 +291,7 @@ def booster(
 
 
 def can_have_own_trees(shape: Shape, longest: float = np.inf) -> bool:
-    """Tell whether there is time for single-label trees, and to find out whether they are needed.
+    """Return whether there is time for single-label trees, and for the comparison before them.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 Costs that are estimated from the sizes of the data (:class:`~xdcc.automatic.shape.Shape`) are right
 on tables like those that their constants come from, and wrong by ten times with thousands of labels
-or features. The trials tell whether the usual candidates fit into all folds. Only if they do not
-(:mod:`xdcc.automatic.short_search`), the estimates are corrected by them.
+or features. Trials decide whether the usual candidates fit into all folds. If they do not, the
+estimates are corrected by the trials (:mod:`xdcc.automatic.short_search`).
 """
 
 import time

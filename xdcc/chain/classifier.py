@@ -20,6 +20,7 @@ from xdcc.base.domains import Choice, Either, Number, Switch
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.folds import make_folds
+from xdcc.base.groups import read_groups
 from xdcc.base.labels import Labels
 from xdcc.base.package import PACKAGE
 from xdcc.base.plugin import require_plugin
@@ -307,7 +308,7 @@ int, default="maxGain"
         data = self._begin_fit(X, Y, sample_weight)
 
         params |= choose_sketch(self._on_data(params), data)
-        folds = None
+        groups, folds = read_groups(groups, X, len(data.Y)), None
         if self._propagates_out_of_fold():
             seed = params.get("seed")
             folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed).test

@@ -25,6 +25,7 @@ from xdcc.base.estimator import (
 )
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import make_folds
+from xdcc.base.groups import read_groups
 from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
 from xdcc.base.stored import learned, stored
 from xdcc.base.stored_types import Shape
@@ -166,6 +167,7 @@ class ThresholdClassifier(ClassifierWrapper):
         """
         data = self._begin_fit(X, Y, sample_weight)
         self._check_validation(eval_set)
+        groups = read_groups(groups, X, len(data.Y))
         if self.method == "fixed":
             self.thresholds_ = check_thresholds(self._fixed(), self.n_labels_)
             self.estimator_ = self._final_estimator(data)

@@ -137,7 +137,7 @@ def scored(name: object) -> Metric | None:
 
 
 def takes_k(metric: Metric) -> bool:
-    """Tell whether a metric needs a k."""
+    """Return whether a metric has a parameter `k`."""
     return metric.name.endswith("_at_k")
 
 
